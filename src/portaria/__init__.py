@@ -1,1 +1,1 @@
-"""The front desk of a CRM: written down before it is answered, done once, handed to a person."""
+"""Portaria: the front desk of a CRM. Written down first, exactly once, in fair turn."""

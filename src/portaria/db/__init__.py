@@ -1,0 +1,1 @@
+"""PostgreSQL: the one truth. Pools, transactions, named queries, migrations, the embedded server."""

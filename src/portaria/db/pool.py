@@ -1,0 +1,98 @@
+"""Connections: autocommit from a pool, explicit transactions, a tenant's view (design 4)."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import UUID
+
+from psycopg import AsyncConnection
+from psycopg.rows import TupleRow
+from psycopg_pool import AsyncConnectionPool
+
+Connection = AsyncConnection[TupleRow]
+
+# A transaction of ours that sits idle is a frozen process holding locks: the server ends it.
+_GUARDS = "-c idle_in_transaction_session_timeout=10s"
+
+
+def connection_options(url: str, name: str, *, statement_timeout: float | None = None) -> dict[str, object]:
+    """Keyword arguments for every connection of ours. `statement_timeout` in seconds."""
+    options = _GUARDS
+    if statement_timeout is not None:
+        options += f" -c statement_timeout={int(statement_timeout * 1000)}"
+    return {
+        "conninfo": url,
+        "autocommit": True,
+        # Server-side prepared statements break behind a transaction pooler; ours are few and short.
+        "prepare_threshold": None,
+        "connect_timeout": 3,
+        "application_name": name,
+        "options": options,
+        # A peer that vanished is noticed within about 10 s, not within hours.
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
+    }
+
+
+class Database:
+    """A pool of autocommit connections to one database.
+
+    `timeout` is how long a caller waits for a connection (seconds) before `psycopg_pool.PoolTimeout`.
+    """
+
+    def __init__(
+        self, url: str, *, name: str, size: int, timeout: float = 5.0, statement_timeout: float | None = 30.0
+    ) -> None:
+        options = connection_options(url, name, statement_timeout=statement_timeout)
+        self.url = url
+        self._pool = AsyncConnectionPool(
+            str(options.pop("conninfo")),
+            kwargs=options,
+            min_size=min(1, size),
+            max_size=size,
+            timeout=timeout,
+            open=False,
+            check=AsyncConnectionPool.check_connection,
+            reconnect_timeout=5.0,
+            name=name,
+        )
+
+    async def open(self) -> None:
+        """Starts the pool without waiting for the server: a database that is down must not stop a start."""
+        await self._pool.open(wait=False)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @property
+    def pool(self) -> AsyncConnectionPool[Connection]:
+        """The pool itself, for the libraries that bring their own queries (the job queue)."""
+        return self._pool
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection in autocommit, with the service's rights."""
+        async with self._pool.connection() as conn:
+            yield conn
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """One transaction with the service's rights; commits at the end, rolls back on any error."""
+        async with self._pool.connection() as conn, conn.transaction():
+            yield conn
+
+    @asynccontextmanager
+    async def tenant(self, organization_id: UUID, *, operator: bool = False) -> AsyncIterator[Connection]:
+        """One transaction that sees `organization_id`'s rows alone, as the role `authenticated`.
+
+        `operator`: also the rows that belong to no organization.
+        """
+        async with self._pool.connection() as conn, conn.transaction():
+            await conn.execute("SET LOCAL ROLE authenticated")
+            await conn.execute(
+                "SELECT set_config('portaria.organization_id', %s, true),"
+                " set_config('portaria.is_operator', %s, true)",
+                (str(organization_id), "on" if operator else "off"),
+            )
+            yield conn

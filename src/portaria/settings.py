@@ -1,0 +1,67 @@
+"""Every setting, read from the environment by `wiring` alone. Names: `PORTARIA_…`, and `DATABASE_URL`.
+
+A secret has no usable default: what needs one refuses to start without it.
+"""
+
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """The installation's settings. Times in seconds, sizes in bytes."""
+
+    model_config = SettingsConfigDict(env_prefix="PORTARIA_", extra="ignore", populate_by_name=True)
+
+    database_url: SecretStr = Field(
+        SecretStr(""), validation_alias=AliasChoices("DATABASE_URL", "database_url")
+    )
+    app_password: SecretStr = SecretStr("")
+    """Password that `migrate` gives the login `portaria_app`."""
+
+    secret_key: SecretStr = SecretStr("")
+    """Encrypts channel secrets and signs sessions; at least 32 characters."""
+    previous_secret_keys: SecretStr = SecretStr("")
+    """Comma-separated older keys that may still decrypt."""
+    installation_secret: SecretStr = SecretStr("")
+    """Signs what arrives at the installation's own URL (spec 2.1); at least 16 characters."""
+    installation_previous_secret: SecretStr = SecretStr("")
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    public_url: str = ""
+    """The address people and providers use, e.g. https://crm.example; by default that of the request."""
+    data_dir: Path = Path(".portaria")
+
+    body_limit: int = 3 * 1024 * 1024
+    header_limit: int = 32 * 1024
+    answer_within: float = 4.0
+    """The longest expected wait for archive and accept before a 503 (spec 2.2)."""
+    body_within: float = 30.0
+    """The longest a client may take to send its body."""
+    commit_depth: int = Field(2, ge=1, le=16)
+    """Batches of the group commit in flight: 1 suits a fast disk, 2 a slow one (design 5)."""
+    batch_rows: int = Field(256, ge=1, le=5000)
+    queue_rows: int = Field(4096, ge=1)
+    queue_bytes: int = Field(64 * 1024 * 1024, ge=1024)
+
+    first_attempts: int = Field(4, ge=1, le=64)
+    """First attempts at once in one web process."""
+    first_attempts_waiting: int = Field(20_000, ge=0)
+    """Accepted rows that may wait in the process for their first attempt; the rest is the replay's."""
+    backlog_rows: int = Field(50_000, ge=1)
+    """Accepted rows waiting for their first attempt, in the whole installation, before new ones get 503."""
+    backlog_age: float = 3600.0
+
+    pool_size: int = Field(8, ge=1)
+    session_cache_ttl: float = 5.0
+    worker_concurrency: int = Field(4, ge=1)
+    replay_concurrency: int = Field(4, ge=1, le=32)
+    log_format: str = "json"
+    log_level: str = "info"
+
+    @field_validator("database_url", mode="before")
+    @classmethod
+    def _no_blanks(cls, value: object) -> object:
+        return value.strip() if isinstance(value, str) else value

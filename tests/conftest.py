@@ -1,0 +1,81 @@
+"""A real PostgreSQL for every test: one server per test process, one fresh database per test.
+
+The tests run as the application's login, which is neither owner nor superuser: else row-level
+security would never be in force (design 4).
+"""
+
+import itertools
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from portaria.db.embedded import EmbeddedServer
+from portaria.db.migrate import migrate
+from portaria.db.pool import Database
+from tests.support.factory import Factory
+from tests.support.postgres import start_test_server
+
+APP_PASSWORD = "only-for-tests-9b1f"
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class TestDatabase:
+    """One test's own database. `owner_url` may do anything, `app_url` is what web and worker use."""
+
+    __test__ = False
+    name: str
+    owner_url: str
+    app_url: str
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
+    started = start_test_server(tmp_path_factory.mktemp("postgres"))
+    migrate(started.url("postgres"), app_password=APP_PASSWORD)  # roles are cluster-wide
+    with psycopg.connect(started.url("postgres"), autocommit=True) as conn:
+        conn.execute("CREATE DATABASE template_portaria")
+    migrate(started.url("template_portaria"), app_password=APP_PASSWORD)
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def database(server: EmbeddedServer) -> Iterator[TestDatabase]:
+    name = f"test_{next(_numbers)}"
+    with psycopg.connect(server.url("postgres"), autocommit=True) as conn:
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_portaria")
+    owner_url = server.url(name)
+    yield TestDatabase(name, owner_url, app_url(owner_url))
+    with psycopg.connect(server.url("postgres"), autocommit=True) as conn:
+        conn.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def app_url(owner_url: str) -> str:
+    """The application's own connection string for the owner's."""
+    return make_conninfo(owner_url, user="portaria_app", password=APP_PASSWORD)
+
+
+@pytest.fixture
+async def db(database: TestDatabase) -> AsyncIterator[Database]:
+    """A pool as the application's login."""
+    pool = Database(database.app_url, name="tests", size=16)
+    await pool.open()
+    yield pool
+    await pool.close()
+
+
+@pytest.fixture
+def owner(database: TestDatabase) -> Iterator[psycopg.Connection]:
+    """The owner's connection in autocommit, for setting things up and looking at them."""
+    with psycopg.connect(database.owner_url, autocommit=True) as conn:
+        yield conn
+
+
+@pytest.fixture
+def make(owner: psycopg.Connection) -> Factory:
+    """Makes organizations, users, channels and the like."""
+    return Factory(owner)
