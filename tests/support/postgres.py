@@ -14,8 +14,7 @@ class ThrowawayServer(EmbeddedServer):
 
     def stop(self, grace: float = 2.0) -> None:
         super().stop(grace)
-        if self.data_dir.exists():
-            self.destroy()
+        self.erase()
 
 
 def start_test_server(

@@ -150,9 +150,8 @@ class EmbeddedServer:
             os.close(self._claim)
             self._claim = None
 
-    def destroy(self) -> None:
-        """Stops the server and deletes everything of it, the data directory included."""
-        self.stop(grace=1.0)
+    def erase(self) -> None:
+        """Deletes everything of a stopped server, the data directory included."""
         for folder in (self._place.socket_dir, self._place.home, self.data_dir):
             shutil.rmtree(folder, ignore_errors=True)
 
