@@ -78,7 +78,10 @@ def _account(inside: Path) -> tuple[int | None, int | None]:
 
 def _can(uid: int, *argv: str) -> bool:
     group = pwd.getpwuid(uid).pw_gid
-    done = subprocess.run(argv, user=uid, group=group, extra_groups=[], capture_output=True, cwd="/")
+    try:
+        done = subprocess.run(argv, user=uid, group=group, extra_groups=[], capture_output=True, cwd="/")
+    except PermissionError:
+        return False
     return done.returncode == 0
 
 
@@ -92,9 +95,10 @@ def _home_of(uid: int, inside: Path, pointer: Path) -> Path:
         if not home.is_dir():
             raise NoLodging(f"the database {home} is gone; remove {pointer} to begin with an empty one")
         return home
-    if _can_enter(uid, inside if inside.is_dir() else inside.parent):
+    settled = inside.is_dir() and inside.stat().st_uid == uid
+    if _can_enter(uid, inside if settled else inside.parent):
         return inside
-    if inside.is_dir():
+    if settled:
         raise NoLodging(f"the database is in {inside}, where its account (uid {uid}) cannot go any more")
     STATE.mkdir(mode=0o711, parents=True, exist_ok=True)
     home = STATE / secrets.token_hex(8)
