@@ -259,24 +259,6 @@ def test_a_folder_too_deep_for_a_socket(folder: Path, uid: int | None) -> None:
             short.rmdir()
 
 
-def test_a_folder_of_somebody_else_is_refused(folder: Path) -> None:
-    if not ROOT:
-        (folder / "postgres").symlink_to("/usr")
-    else:
-        (folder / "postgres").mkdir()
-        os.chown(folder / "postgres", 12345, 12345)
-    refusal = folder / "report"
-
-    def body(report: Path) -> None:
-        with pytest.raises(EmbeddedServerError, match="belongs to another user"):
-            EmbeddedServer(folder).start()
-        report.write_text("refused")
-
-    with forked(body, refusal, uid=NOBODY if ROOT else None) as parent:
-        until(lambda: refusal.exists() or not running(parent))
-    assert refusal.read_text() == "refused"
-
-
 if ROOT:
 
     def test_root_drops_to_an_account_with_no_groups(server: EmbeddedServer) -> None:
@@ -319,6 +301,20 @@ if ROOT:
         server.stop()
         server.start()
         assert [p.stat().st_mtime_ns for p in lodging.STATE.iterdir()] == [made]
+
+    def test_a_folder_of_somebody_else_is_refused(folder: Path) -> None:
+        (folder / "postgres").mkdir()
+        os.chown(folder / "postgres", 12345, 12345)
+
+        def body(report: Path) -> None:
+            with pytest.raises(EmbeddedServerError, match="belongs to another user"):
+                EmbeddedServer(folder).start()
+            report.write_text("refused")
+
+        report = folder / "report"
+        with forked(body, report, uid=NOBODY) as parent:
+            until(lambda: report.exists() or not running(parent))
+        assert report.read_text() == "refused"
 
     def test_root_serves_as_the_owner_of_what_is_there(folder: Path) -> None:
         report = folder / "report"
