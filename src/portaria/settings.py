@@ -54,8 +54,23 @@ class Settings(BaseSettings):
     """Accepted rows waiting for their first attempt, in the whole installation, before new ones get 503."""
     backlog_age: float = 3600.0
 
+    token_lifetime: float = Field(12 * 3600.0, gt=0)
+    """How long an API token is good."""
+    session_lifetime: float = Field(14 * 86400.0, gt=0)
+    """From the last use of a browser session to its end."""
+    sign_in_window: float = Field(900.0, gt=0)
+    """Failed sign-ins are counted within this time, per e-mail and address, e-mail, and address."""
+    sign_in_per_email_and_address: int = Field(10, ge=1)
+    sign_in_per_email: int = Field(50, ge=1)
+    sign_in_per_address: int = Field(100, ge=1)
+    read_within: float = Field(5.0, gt=0)
+    """The longest a query of console or API may read."""
+
     pool_size: int = Field(8, ge=1)
     session_cache_ttl: float = 5.0
+    stop_grace: float = 8.0
+    """Seconds that running work gets after SIGTERM."""
+    replay_every: float = 60.0
     worker_concurrency: int = Field(4, ge=1)
     replay_concurrency: int = Field(4, ge=1, le=32)
     log_format: str = "json"

@@ -2,11 +2,14 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
+
+from portaria.db.queries import load_queries
 
 Connection = AsyncConnection[TupleRow]
 
@@ -14,7 +17,7 @@ Connection = AsyncConnection[TupleRow]
 _GUARDS = "-c idle_in_transaction_session_timeout=10s"
 
 
-def connection_options(url: str, name: str, *, statement_timeout: float | None = None) -> dict[str, object]:
+def connection_options(url: str, name: str, *, statement_timeout: float | None = None) -> dict[str, Any]:
     """Keyword arguments for every connection of ours. `statement_timeout` in seconds."""
     options = _GUARDS
     if statement_timeout is not None:
@@ -42,12 +45,22 @@ class Database:
     """
 
     def __init__(
-        self, url: str, *, name: str, size: int, timeout: float = 5.0, statement_timeout: float | None = 30.0
+        self,
+        url: str,
+        *,
+        name: str,
+        size: int,
+        timeout: float = 5.0,
+        statement_timeout: float | None = 30.0,
+        service_role: bool = False,
     ) -> None:
         options = connection_options(url, name, statement_timeout=statement_timeout)
+        if service_role:
+            # A one-shot command given the owner's URL works with the service's rights alone (spec 7).
+            options["options"] += " -c role=service_role"
         self.url = url
         self._pool = AsyncConnectionPool(
-            str(options.pop("conninfo")),
+            options.pop("conninfo"),
             kwargs=options,
             min_size=min(1, size),
             max_size=size,
@@ -96,3 +109,8 @@ class Database:
                 (str(organization_id), "on" if operator else "off"),
             )
             yield conn
+
+    async def is_owner(self, conn: Connection) -> bool:
+        """Whether `conn`'s login is a superuser or owns the tables."""
+        row = await (await conn.execute(load_queries("portaria.db")["is_owner"])).fetchone()
+        return row is not None and bool(row[0])

@@ -28,6 +28,19 @@ BEGIN
     IF fn_is_dispatched(p_org, p_message) THEN
         RETURN 'already';
     END IF;
+    SELECT payload INTO v_payload FROM event_log
+    WHERE organization_id = p_org AND entity_id = p_message AND entity_kind = 'message'
+        AND event_type = 'message.received';
+    IF FOUND THEN
+        -- The effects ran without the dispatch: no lead is made twice.
+        IF p_dispatch THEN
+            INSERT INTO event_log (organization_id, id, event_type, entity_kind, entity_id, payload)
+            VALUES (
+                p_org, gen_random_uuid(), 'ai_agent.dispatch_requested', 'message', p_message, v_payload
+            );
+        END IF;
+        RETURN 'done';
+    END IF;
 
     SELECT * INTO v_lead FROM crm_leads
     WHERE organization_id = p_org AND contact_id = v_contact.id AND status = 'open'

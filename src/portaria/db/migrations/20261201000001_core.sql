@@ -134,7 +134,7 @@ CREATE UNIQUE INDEX contacts_phone ON contacts (organization_id, phone_number)
 CREATE TABLE contact_identities (
     organization_id uuid NOT NULL,
     kind text NOT NULL CHECK (length(kind) BETWEEN 1 AND 50),
-    value text NOT NULL CHECK (length(value) BETWEEN 1 AND 255),
+    value text NOT NULL CHECK (length(value) BETWEEN 1 AND 600),
     contact_id uuid NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (organization_id, kind, value),
@@ -289,6 +289,12 @@ CREATE TABLE api_audit_log (
 );
 CREATE INDEX api_audit_log_recent ON api_audit_log (organization_id, created_at DESC, id);
 
+-- When a cron's last round began, by the database's clock: any number of workers, one round when due.
+CREATE TABLE cron_rounds (
+    name text PRIMARY KEY,
+    last_round_at timestamptz NOT NULL
+);
+
 -- Reviews of message templates: the newest by the provider's time counts.
 CREATE TABLE channel_templates (
     organization_id uuid NOT NULL,
@@ -314,7 +320,7 @@ BEGIN
     FOREACH t IN ARRAY ARRAY[
         'organizations', 'users', 'user_organizations', 'channel_sessions', 'webhook_events_log',
         'contacts', 'contact_identities', 'contact_opt_outs', 'conversations', 'messages', 'crm_leads',
-        'event_log', 'notices', 'api_audit_log', 'channel_templates'
+        'event_log', 'notices', 'api_audit_log', 'channel_templates', 'cron_rounds'
     ] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', t);
         EXECUTE format('CREATE POLICY service ON %I TO service_role USING (true) WITH CHECK (true)', t);
@@ -350,7 +356,8 @@ CREATE POLICY tenant ON users TO authenticated USING (
 GRANT USAGE ON SCHEMA public TO service_role, authenticated;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
     organizations, users, user_organizations, channel_sessions, webhook_events_log, contacts,
-    contact_identities, contact_opt_outs, conversations, messages, crm_leads, notices, channel_templates
+    contact_identities, contact_opt_outs, conversations, messages, crm_leads, notices, channel_templates,
+    cron_rounds
     TO service_role;
 -- Facts and the audit are appended; erasure blanks a person in place through the owner's functions.
 GRANT SELECT, INSERT ON event_log, api_audit_log TO service_role;
@@ -380,7 +387,7 @@ CREATE TRIGGER trg_notify_channel_session AFTER INSERT OR UPDATE ON channel_sess
     FOR EACH ROW EXECUTE FUNCTION fn_notify_channel_session();
 
 -- migrate:down
-DROP TABLE channel_templates, api_audit_log, notices, event_log, crm_leads, messages, conversations,
+DROP TABLE channel_templates, cron_rounds, api_audit_log, notices, event_log, crm_leads, messages, conversations,
     contact_opt_outs, contact_identities, contacts, webhook_events_log, channel_sessions,
     user_organizations, users, organizations;
 DROP FUNCTION fn_notify_channel_session(), fn_is_operator(), fn_current_organization();

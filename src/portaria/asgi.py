@@ -1,0 +1,200 @@
+"""The few pieces of raw ASGI that the doors in front of the framework share (design 2).
+
+A door parses, calls one verb, answers; every refusal is a problem document with `code` (spec 6).
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from portaria.errors import Refusal, problem
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+Headers = Sequence[tuple[bytes, bytes]]
+
+_JSON: Final = (b"content-type", b"application/json")
+_PROBLEM: Final = (b"content-type", b"application/problem+json")
+_CLOSE: Final = (b"connection", b"close")
+_DRAIN_BYTES: Final = 128 * 1024 * 1024
+_DRAIN_SECONDS: Final = 5.0
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was whole: there is nobody to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A status, a JSON document and further headers."""
+
+    status: int
+    document: Mapping[str, object]
+    headers: tuple[tuple[bytes, bytes], ...] = field(default=())
+
+
+def refuse(refusal: Refusal) -> Answer:
+    """A refusal as its problem document."""
+    headers = tuple((k.lower().encode(), v.encode()) for k, v in refusal.headers.items())
+    document = problem(refusal.status, refusal.code, refusal.detail)
+    return Answer(refusal.status, document, headers)
+
+
+def method_not_allowed(allowed: str) -> Refusal:
+    return Refusal(405, "method_not_allowed", f"Use {allowed}.", {"Allow": allowed})
+
+
+def unavailable(detail: str, seconds: int = 10) -> Refusal:
+    """503 with Retry-After: nothing was promised, come again."""
+    return Refusal(503, "unavailable", detail, {"Retry-After": str(seconds)})
+
+
+def header_map(headers: Headers) -> dict[bytes, bytes]:
+    """Headers by lower-case name; of a repeated one the first."""
+    found: dict[bytes, bytes] = {}
+    for name, value in headers:
+        found.setdefault(name.lower(), value)
+    return found
+
+
+def check_size(headers: Headers, *, header_limit: int) -> None:
+    """431 when names and values exceed `header_limit` bytes in sum."""
+    if sum(len(name) + len(value) for name, value in headers) > header_limit:
+        raise Refusal(431, "headers_too_large", f"Headers must not exceed {header_limit} bytes.")
+
+
+def check_encoding(headers: Mapping[bytes, bytes]) -> None:
+    """415 for any content encoding but identity: what is verified are the bytes on the wire."""
+    if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
+        raise Refusal(415, "content_encoding", "Send the body without a content encoding.")
+
+
+def too_large(limit: int) -> Refusal:
+    return Refusal(413, "body_too_large", f"The body must not exceed {limit} bytes.")
+
+
+async def read_body(headers: Mapping[bytes, bytes], receive: Receive, *, limit: int, within: float) -> bytes:
+    """The whole body, by any framing. Refuses with 413 over `limit` bytes and 408 after `within` seconds.
+
+    A length that is announced too large is refused before anything is asked for. Raises `ClientGone`.
+    """
+    announced = headers.get(b"content-length", b"")
+    if announced.isdigit() and int(announced[:20]) > limit:
+        raise too_large(limit)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(within):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientGone
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit:
+                    raise too_large(limit)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    return b"".join(parts) if len(parts) > 1 else bytes(part)
+    except TimeoutError:
+        raise Refusal(408, "body_too_slow", f"The body must arrive within {within:g} seconds.") from None
+
+
+async def respond(send: Send, answer: Answer) -> None:
+    """Sends the whole answer."""
+    await _start(send, answer, closing=False)
+    await send({"type": "http.response.body", "body": msgspec.json.encode(answer.document)})
+
+
+async def respond_unread(
+    headers: Mapping[bytes, bytes], receive: Receive, send: Send, answer: Answer
+) -> None:
+    """Answers a request whose body was not read, and closes.
+
+    What is still on its way is drained within bounds, so that the client reads the answer and not a
+    reset; a client that waits for `100 Continue` is told at once and sends nothing.
+    """
+    await _start(send, answer, closing=True)
+    body = msgspec.json.encode(answer.document)
+    if headers.get(b"expect", b"").lower() != b"100-continue":
+        await send({"type": "http.response.body", "body": body, "more_body": True})
+        await _drain(receive)
+        body = b""
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _start(send: Send, answer: Answer, *, closing: bool) -> None:
+    body_length = len(msgspec.json.encode(answer.document))
+    kind = _PROBLEM if answer.status >= 400 else _JSON
+    headers = [kind, (b"content-length", b"%d" % body_length), *answer.headers]
+    if closing:
+        headers.append(_CLOSE)
+    await send({"type": "http.response.start", "status": answer.status, "headers": headers})
+
+
+async def _drain(receive: Receive) -> None:
+    drained, ends = 0, time.monotonic() + _DRAIN_SECONDS
+    try:
+        while drained < _DRAIN_BYTES and (left := ends - time.monotonic()) > 0:
+            async with asyncio.timeout(left):
+                message = await receive()
+            if message["type"] == "http.disconnect" or not message.get("more_body", False):
+                return
+            drained += len(message.get("body", b""))
+    except TimeoutError:
+        return
+
+
+class Front:
+    """The doors in front of the framework, by path prefix; everything else is the framework's.
+
+    `running` is entered before the first request and left after the last.
+    """
+
+    def __init__(
+        self,
+        doors: Mapping[str, App],
+        framework: App,
+        running: Callable[[], AbstractAsyncContextManager[None]],
+        *,
+        header_limit: int,
+    ) -> None:
+        self._doors, self._framework, self._running = tuple(doors.items()), framework, running
+        self._header_limit = header_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+            return
+        path: str = scope.get("path", "")
+        for prefix, door in self._doors:
+            if path.startswith(prefix):
+                await door(scope, receive, send)
+                return
+        if scope["type"] == "http":
+            try:
+                check_size(scope["headers"], header_limit=self._header_limit)
+            except Refusal as refusal:
+                await respond_unread(header_map(scope["headers"]), receive, send, refuse(refusal))
+                return
+        await self._framework(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        async with AsyncExitStack() as stack:
+            try:
+                await stack.enter_async_context(self._running())
+            except Exception as error:
+                await send({"type": "lifespan.startup.failed", "message": str(error)})
+                return
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        await send({"type": "lifespan.shutdown.complete"})

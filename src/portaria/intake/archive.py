@@ -1,0 +1,79 @@
+"""Archive and accept, the two writes before the answer (spec 2.2).
+
+[abrirArquivoDoWebhook, aceitarEntrada]
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from portaria.db.arrays import ByteaArray, TextArray, UuidArray
+from portaria.db.pool import Connection
+from portaria.db.queries import load_queries
+
+_Q = load_queries("portaria.intake")
+
+_KEPT_OUT = frozenset({b"authorization", b"cookie", b"x-api-key", b"proxy-authorization"})
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """What came: the raw body byte for byte, and what the route knew. `headers` is a JSON text."""
+
+    id: UUID
+    provider: str
+    organization_id: UUID | None
+    channel_session_id: UUID | None
+    headers: str
+    raw_body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """The mark of a row, with the organization and session where the route did not know them."""
+
+    id: UUID
+    organization_id: UUID
+    channel_session_id: UUID
+
+
+async def archive(conn: Connection, rows: Sequence[Arrival]) -> Sequence[bool]:
+    """Writes what arrived. Repeating it meets its own rows (`ON CONFLICT (id) DO NOTHING`)."""
+    await conn.execute(
+        _Q["archive"],
+        (
+            UuidArray.of(r.id for r in rows),
+            UuidArray.of(r.organization_id for r in rows),
+            UuidArray.of(r.channel_session_id for r in rows),
+            TextArray.of(r.provider for r in rows),
+            TextArray.of(r.headers for r in rows),
+            ByteaArray.of(r.raw_body for r in rows),
+        ),
+    )
+    return [True] * len(rows)
+
+
+async def accept(conn: Connection, rows: Sequence[Acceptance]) -> Sequence[bool]:
+    """Marks rows as accepted; true where the update returned the row's id."""
+    cursor = await conn.execute(
+        _Q["accept"],
+        (
+            UuidArray.of(r.id for r in rows),
+            UuidArray.of(r.organization_id for r in rows),
+            UuidArray.of(r.channel_session_id for r in rows),
+        ),
+    )
+    marked = {row[0] for row in await cursor.fetchall()}
+    return [r.id in marked for r in rows]
+
+
+def kept_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """The headers as archived: without credentials, the signature stays; odd bytes as U+FFFD."""
+    kept: dict[str, str] = {}
+    for name, value in headers:
+        lower = name.lower()
+        if lower not in _KEPT_OUT:
+            text = value.decode("utf-8", "replace").replace("\x00", "\ufffd")
+            key = lower.decode("ascii", "replace")
+            kept[key] = f"{kept[key]}, {text}" if key in kept else text
+    return kept

@@ -1,0 +1,101 @@
+"""First attempts: they run in the web process, after the answer, with a bound (spec 2.5, design 5).
+
+They depend neither on the client staying connected nor on the answer's task. Rows that do not fit at
+once wait here and are drained as room appears; what the process loses, the replay finds.
+"""
+
+import asyncio
+from collections import deque
+from dataclasses import replace
+
+import structlog
+
+from portaria.db.pool import Database
+from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row, record_failure
+from portaria.intake.ingest import ingest
+from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
+
+_KEPT_BYTES = 64 * 1024 * 1024
+log = structlog.get_logger()
+
+
+async def first_attempt(db: Database, row: AcceptedRow) -> TryOutcome:
+    """One try; a failure is kept in the row: `attempts` 1, or 0 when the infrastructure failed."""
+    try:
+        outcome = await ingest(db, row, again=False)
+    except Exception as error:
+        outcome = TryOutcome.FAILED
+        log.warning("first_attempt_failed", row=str(row.id), error=describe(error))
+        try:
+            async with db.connection() as conn:
+                await record_failure(conn, row, error, spent=1, unspent=0)
+        except Exception as unwritten:
+            log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
+    else:
+        log.info("message_" + outcome, row=str(row.id), organization=str(row.organization_id))
+    TRIES.labels("first", outcome).inc()
+    return outcome
+
+
+class FirstAttempts:
+    """Runs first attempts, at most `at_once` at a time; at most `waiting` rows are kept waiting."""
+
+    def __init__(self, db: Database, *, at_once: int, waiting: int) -> None:
+        self._db, self._at_once, self._waiting = db, at_once, waiting
+        self._rows: deque[AcceptedRow] = deque()
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._runners: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._runners = [asyncio.create_task(self._run()) for _ in range(self._at_once)]
+
+    def schedule(self, row: AcceptedRow) -> None:
+        """Takes an accepted row over; returns at once."""
+        if len(self._rows) >= self._waiting:
+            LEFT_TO_REPLAY.inc()
+            return
+        if self._bytes + len(row.raw_body) > _KEPT_BYTES:
+            row = replace(row, raw_body=b"")  # read again from the archive when its turn comes
+        self._bytes += len(row.raw_body)
+        self._rows.append(row)
+        FIRST_ATTEMPTS_WAITING.set(len(self._rows))
+        self._wake.set()
+
+    async def stop(self, grace: float) -> None:
+        """Lets running tries finish and drains the rest for `grace` seconds; the replay has what is left."""
+        self._stopping = True
+        self._wake.set()
+        _done, late = await asyncio.wait(self._runners, timeout=grace) if self._runners else (set(), set())
+        for runner in late:
+            runner.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        LEFT_TO_REPLAY.inc(len(self._rows))
+
+    async def _run(self) -> None:
+        while True:
+            while not self._rows:
+                if self._stopping:
+                    return
+                self._wake.clear()
+                await self._wake.wait()
+            row = self._rows.popleft()
+            self._bytes -= len(row.raw_body)
+            FIRST_ATTEMPTS_WAITING.set(len(self._rows))
+            if not row.raw_body:
+                stored = await self._reload(row)
+                if stored is None:
+                    continue
+                row = stored
+            await first_attempt(self._db, row)
+
+    async def _reload(self, row: AcceptedRow) -> AcceptedRow | None:
+        try:
+            async with self._db.connection() as conn:
+                stored = await load_row(conn, row.id)
+        except Exception as error:
+            log.warning("left_to_replay", row=str(row.id), error=describe(error))
+            LEFT_TO_REPLAY.inc()
+            return None
+        return stored if stored is not None and stored.attempts == 0 else None

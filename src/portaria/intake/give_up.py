@@ -1,0 +1,95 @@
+"""The end of a row that cannot be ingested any more: at the ceiling, past the window, or its session
+archived (spec 2.4). It dies only after its opt-out is recorded, and a person is told.
+"""
+
+from uuid import UUID
+
+import structlog
+
+from portaria.db.pool import Database
+from portaria.intake import tell
+from portaria.intake.accepted import CEILING, AcceptedRow, TryOutcome, close, describe
+from portaria.intake.ingest import (
+    at_once,
+    find_message,
+    read_message,
+    record_opt_out,
+    run_effects,
+)
+from portaria.intake.json_body import InvalidJson
+from portaria.intake.opt_out import asks_to_leave
+from portaria.intake.providers import ContractError, NewMessage
+
+log = structlog.get_logger()
+
+
+def must_end(row: AcceptedRow) -> bool:
+    """Whether the row is beyond ingesting."""
+    return row.past_window or row.attempts >= CEILING or row.session_archived
+
+
+async def give_up(db: Database, row: AcceptedRow, last_error: str | None = None) -> TryOutcome:
+    """Ends a row as the table in spec 2.4 says; `last_error` is kept with it.
+
+    Raises when its opt-out or its closing cannot be written: it stays `received` then, beyond the
+    ceiling too.
+    """
+    why = _why(row, last_error)
+    try:
+        message, facts = read_message(row)
+    except (ContractError, InvalidJson):
+        return await _die_untold(db, row, why)
+    async with db.connection() as conn:
+        found = await find_message(conn, row.organization_id, message.external_id)
+        if message.direction == "inbound" and asks_to_leave(message.body):
+            await at_once(lambda: record_opt_out(conn, row, facts, found[1] if found else None))
+        if found is not None and (message.direction == "outbound" or found[3]):
+            closed = await close(conn, row, "processed", None, external_id=message.external_id)
+            return TryOutcome.DUPLICATE if closed else TryOutcome.SUPERSEDED
+    if row.session_archived:
+        return await _die_quietly(db, row, message)
+    if found is None:
+        return await _die_untold(db, row, why, message)
+    return await _end_unattended(db, row, why, found[0])
+
+
+async def _die_quietly(db: Database, row: AcceptedRow, message: NewMessage) -> TryOutcome:
+    async with db.connection() as conn:
+        closed = await close(conn, row, "dead", "canal_arquivado", external_id=message.external_id)
+    return TryOutcome.DEAD if closed else TryOutcome.SUPERSEDED
+
+
+async def _die_untold(
+    db: Database, row: AcceptedRow, why: str, message: NewMessage | None = None
+) -> TryOutcome:
+    """Dead with the message outside the CRM: somebody must look at the provider's panel."""
+    external_id = message.external_id if message else None
+    async with db.transaction() as conn:
+        if not await close(conn, row, "dead", why, external_id=external_id):
+            return TryOutcome.SUPERSEDED
+        if not row.session_archived:
+            await tell.not_in_crm(conn, row.organization_id, row.id)
+    return TryOutcome.DEAD
+
+
+async def _end_unattended(db: Database, row: AcceptedRow, why: str, message_id: UUID) -> TryOutcome:
+    """In, without its dispatch: its effects run without it; what fails again is named in the notice."""
+    status = "processed" if row.past_window else "dead"
+    try:
+        async with db.transaction() as conn:
+            done = await run_effects(conn, row, message_id, dispatch=False, status=status, note=why)
+            if mine := done != "superseded":
+                await tell.unattended(conn, row.organization_id, row.id, None)
+    except Exception as error:
+        log.warning("effects_failed_at_the_end", row=str(row.id), error=describe(error))
+        async with db.transaction() as conn:
+            if mine := await close(conn, row, status, f"{why}; effects: {describe(error)}"[:500]):
+                await tell.unattended(conn, row.organization_id, row.id, "oportunidade e eventos da mensagem")
+    if not mine:
+        return TryOutcome.SUPERSEDED
+    return TryOutcome.LATE if row.past_window else TryOutcome.DEAD
+
+
+def _why(row: AcceptedRow, last_error: str | None) -> str:
+    why = "past the window of 6 hours" if row.past_window else f"gave up after {row.attempts} attempts"
+    return f"{why}: {last_error}" if last_error else why

@@ -1,0 +1,198 @@
+"""Group commit: while one batch commits, the next collects (design 5).
+
+Rows of many requests share one statement and one flush. Queues are bounded, and a caller who would
+wait longer than it may is told at once.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import psycopg
+import structlog
+
+from portaria.db.pool import Connection
+from portaria.db.sqlstate import sqlstate
+from portaria.errors import Operational
+from portaria.telemetry import BATCH_ROWS
+
+Row = TypeVar("Row")
+log = structlog.get_logger()
+
+
+class Unavailable(Operational):
+    """The row was not (known to be) written in time: the database is away, or too much is asked."""
+
+
+@dataclass(slots=True)
+class _Waiting(Generic[Row]):
+    row: Row
+    size: int
+    done: asyncio.Future[bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Limits of a group commit: rows per batch, rows and bytes that may wait, seconds to answer within."""
+
+    batch_rows: int
+    queue_rows: int
+    queue_bytes: int
+    within: float
+
+
+class GroupCommit(Generic[Row]):
+    """Writes rows by `write(connection, rows) -> [whether each was written]`, `depth` batches at a time.
+
+    `write` must be one statement, safe to repeat after a lost COMMIT.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        write: Callable[[Connection, Sequence[Row]], Awaitable[Sequence[bool]]],
+        connect: Callable[[], Awaitable[Connection]],
+        *,
+        depth: int,
+        bounds: Bounds,
+    ) -> None:
+        self._name, self._write, self._connect = name, write, connect
+        self._depth, self._bounds = depth, bounds
+        self._queue: deque[_Waiting[Row]] = deque()
+        self._bytes = 0
+        self._wake = asyncio.Event()
+        self._running: dict[int, float] = {}
+        self._batch_seconds = 0.0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._loop(n)) for n in range(self._depth)]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        while self._queue:
+            _fail(self._queue.popleft(), Unavailable("stopping"))
+
+    async def submit(self, row: Row, *, size: int, within: float) -> bool:
+        """Waits until the row is committed. Raises `Unavailable` after `within` seconds, or at once."""
+        if len(self._queue) >= self._bounds.queue_rows or self._bytes + size > self._bounds.queue_bytes:
+            raise Unavailable(f"{self._name}: too much is waiting")
+        if within <= 0 or self._expected_wait() > within:
+            raise Unavailable(f"{self._name}: the wait would be too long")
+        waiting = _Waiting(row, size, asyncio.get_running_loop().create_future())
+        self._queue.append(waiting)
+        self._bytes += size
+        self._wake.set()
+        try:
+            async with asyncio.timeout(within):
+                return await waiting.done
+        except TimeoutError:
+            raise Unavailable(f"{self._name}: not written in time") from None
+
+    def _expected_wait(self) -> float:
+        """Seconds until a row that comes now is committed: the batches before it, at today's pace."""
+        now = time.monotonic()
+        slowest = max((now - since for since in self._running.values()), default=0.0)
+        if len(self._running) < self._depth and not self._queue:
+            return 0.0
+        batches = len(self._queue) // (self._bounds.batch_rows * self._depth) + 1
+        return batches * max(self._batch_seconds, slowest)
+
+    async def _loop(self, number: int) -> None:
+        conn: Connection | None = None
+        try:
+            while True:
+                batch = await self._collect()
+                started = self._running[number] = time.monotonic()
+                try:
+                    conn = await self._commit(conn, batch)
+                finally:
+                    del self._running[number]
+                    self._batch_seconds += 0.3 * (time.monotonic() - started - self._batch_seconds)
+        finally:
+            if conn is not None:
+                await conn.close()
+
+    async def _collect(self) -> list[_Waiting[Row]]:
+        while True:
+            batch: list[_Waiting[Row]] = []
+            while self._queue and len(batch) < self._bounds.batch_rows:
+                waiting = self._queue.popleft()
+                self._bytes -= waiting.size
+                if not waiting.done.done():
+                    batch.append(waiting)
+            if batch:
+                return batch
+            self._wake.clear()
+            await self._wake.wait()
+
+    async def _commit(self, conn: Connection | None, batch: list[_Waiting[Row]]) -> Connection | None:
+        """Writes a batch; after a lost connection once more on a fresh one. Returns the live connection."""
+        fresh = conn is None
+        BATCH_ROWS.labels(self._name).observe(len(batch))
+        while True:
+            try:
+                async with asyncio.timeout(self._bounds.within):
+                    conn = conn or await self._connect()
+                    await self._write_all(conn, batch)
+                return conn
+            except asyncio.CancelledError:
+                _fail_all(batch, Unavailable("stopping"))
+                await _discard(conn)
+                raise
+            except Exception as error:
+                lost = conn is None or conn.broken or conn.closed or isinstance(error, TimeoutError)
+                log.warning("commit_failed", queue=self._name, rows=len(batch), error=type(error).__name__)
+                if lost:
+                    await _discard(conn)
+                    conn = None
+                if lost and not fresh:
+                    fresh = True
+                    continue
+                _fail_all(batch, Unavailable(f"{self._name}: {type(error).__name__}"))
+                return conn
+
+    async def _write_all(self, conn: Connection, batch: list[_Waiting[Row]]) -> None:
+        try:
+            written = await self._write(conn, [w.row for w in batch])
+        except psycopg.Error as error:
+            # One bad row must not fail its neighbours; a server in trouble is not asked again row by row.
+            if len(batch) == 1 or not (sqlstate(error) or "").startswith(("22", "23", "54")):
+                raise
+            for waiting in batch:
+                await self._write_alone(conn, waiting)
+            return
+        for waiting, ok in zip(batch, written, strict=True):
+            if not waiting.done.done():
+                waiting.done.set_result(ok)
+
+    async def _write_alone(self, conn: Connection, waiting: _Waiting[Row]) -> None:
+        try:
+            (ok,) = await self._write(conn, [waiting.row])
+        except psycopg.Error as error:
+            if conn.broken or conn.closed:
+                raise
+            _fail(waiting, Unavailable(f"{self._name}: {type(error).__name__}"))
+        else:
+            if not waiting.done.done():
+                waiting.done.set_result(ok)
+
+
+def _fail(waiting: _Waiting[Row], error: Exception) -> None:
+    if not waiting.done.done():
+        waiting.done.set_exception(error)
+
+
+def _fail_all(batch: list[_Waiting[Row]], error: Exception) -> None:
+    for waiting in batch:
+        _fail(waiting, error)
+
+
+async def _discard(conn: Connection | None) -> None:
+    if conn is not None:
+        await conn.close()

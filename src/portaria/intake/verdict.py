@@ -1,0 +1,130 @@
+"""What an archived arrival deserves: the rows of the table in spec 2.2 after the archive, in its order."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from portaria.intake.json_body import InvalidJson, parse_object
+from portaria.intake.providers import Body, Kind, Provider, provider_for
+from portaria.intake.sessions import Secrets, Session, SessionDirectory
+
+SOCIAL: Final = "zernio_social"
+PROVIDERS: Final = ("zernio", SOCIAL)
+SYNCHRONOUS: Final = frozenset(
+    {Kind.OUTCOME, Kind.EDIT, Kind.DELETE, Kind.NUMBER_STATE, Kind.TEMPLATE_REVIEW, Kind.CONNECTION}
+)
+_IGNORED_KINDS: Final = {
+    Kind.TEST: "webhook_de_teste",
+    Kind.OTHER_PLATFORM: "outra_plataforma",
+    Kind.UNKNOWN: "evento_desconhecido",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OurFault:
+    """Our own secret is missing, too short or not decryptable: 503, never a 4xx."""
+
+    reason: str
+    session: Session | None
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Signature missing or wrong: 401."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotJson:
+    """Signed, but not a JSON object: 400 `invalid_json`."""
+
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """Nothing to do: 200 `ignored` with the reason."""
+
+    reason: str
+    signed: bool
+    event_type: str | None = None
+    external_id: str | None = None
+    session: Session | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessageArrived:
+    """A new message of the intermediated channel: answered before it is processed."""
+
+    session: Session
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessFirst:
+    """Any other known event: order matters, so it is processed before its answer."""
+
+    session: Session
+    body: Body
+    provider: Provider
+
+
+Verdict = OurFault | Refused | NotJson | Ignored | NewMessageArrived | ProcessFirst
+
+
+async def judge(
+    directory: SessionDirectory,
+    session: Session | None,
+    installation: Secrets,
+    raw: bytes,
+    headers: Mapping[bytes, bytes],
+) -> Verdict:
+    """First match wins. `session` is None on the installation's own route.
+
+    Raises what the database raises when it must be asked.
+    """
+    if session is not None and session.archived:
+        return Ignored("canal_arquivado", signed=False)
+    secrets = installation if session is None else session.secrets
+    if secrets.fault is not None:
+        return OurFault(secrets.fault, session)
+    provider = provider_for("zernio" if session is None else session.provider)
+    if not provider.verify(raw, headers, secrets.live):
+        return Refused()
+    try:
+        body = parse_object(raw)
+    except InvalidJson as error:
+        return NotJson(str(error))
+
+    event_type, external_id = provider.event_type(body) or None, provider.external_id(body)
+    if provider.kind(body) is Kind.TEST:
+        # A test names no account, so it is told apart before the account is asked for.
+        return Ignored(_IGNORED_KINDS[Kind.TEST], True, event_type, external_id, session)
+    owner = await _owner(directory, session, provider, body)
+    if owner is None:
+        return Ignored("conta_desconhecida", True, event_type, external_id)
+    provider = provider_for(owner.provider)
+    kind = provider.kind(body)
+    if kind in _IGNORED_KINDS:
+        return Ignored(_IGNORED_KINDS[kind], True, event_type, external_id, owner)
+    if answers_first(owner.provider, kind):
+        return NewMessageArrived(owner, body)
+    return ProcessFirst(owner, body, provider)
+
+
+def answers_first(provider: str, kind: Kind) -> bool:
+    """Only a new message of the intermediated channel is answered before it is processed.
+
+    Its repetition is the only one the database absorbs by itself [processaDepoisDeResponder].
+    """
+    return kind is Kind.NEW_MESSAGE and provider != SOCIAL
+
+
+async def _owner(
+    directory: SessionDirectory, session: Session | None, provider: Provider, body: Body
+) -> Session | None:
+    ref = provider.account(body)
+    if session is not None:
+        return session if await directory.belongs(session, ref) else None
+    found = await directory.by_account(ref, PROVIDERS)
+    fitting = [s for s in found if provider_for(s.provider).kind(body) is not Kind.OTHER_PLATFORM]
+    return next(iter(fitting or found), None)
