@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 UV ?= uv
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --quiet --no-config
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --group held --quiet --no-config
 
 .PHONY: help setup setup-dev run test check format bench crash demo lock clean
 
@@ -66,8 +66,8 @@ demo: setup
 
 lock:
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: $(BIN)/pip install uv, then make lock UV=$(BIN)/uv"; exit 1; }
-	$(LOCK) --group build --output-file requirements.lock
-	$(LOCK) --group build --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
