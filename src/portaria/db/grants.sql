@@ -3,6 +3,11 @@
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO service_role;
 GRANT EXECUTE ON FUNCTION fn_current_organization(), fn_is_operator() TO authenticated;
+GRANT EXECUTE ON FUNCTION fn_mark_read(uuid, uuid, bigint) TO authenticated;
+GRANT EXECUTE ON FUNCTION
+    fn_lock_members(uuid[]), fn_conditions_hold(jsonb, jsonb), fn_lead_facts(uuid, uuid, jsonb),
+    fn_rotation_queue(jsonb), fn_rotation_candidates(uuid, uuid, jsonb), fn_to_uuid(text)
+    TO authenticated;
 
 GRANT SELECT ON schema_migrations, queue_migrations TO service_role;
 GRANT SELECT, INSERT, UPDATE, DELETE ON

@@ -2,6 +2,7 @@
 -- Locks are taken in this order: rule, memberships by user_id, contact, leads by id.
 --   'thread'  organization/session/provider conversation: first messages of one thread in turn
 --   'rule'    organization/rule: the turns of one rotation
+--   'form'    organization/form/idempotency key: a double click's second submission waits
 --   'replay'  '': one replay round at a time in the whole installation
 --   'migrate' '': one migrate at a time
 CREATE OR REPLACE FUNCTION fn_lock_key(p_kind text, p_key text) RETURNS bigint

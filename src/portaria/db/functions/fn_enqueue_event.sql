@@ -1,0 +1,47 @@
+-- The one trigger that turns a fact into a job, in the fact's own transaction, at its end; and the live
+-- signal of a lead's fact. Only facts with a consumer become jobs:
+--   lead.assigned             queue `push`, when the owner has a subscribed browser
+--   lead.handed_to_rotation   queue `events`, one at a time per rule, in arrival order
+--   a rule's trigger          queue `events`, when an active rule matches and no rule caused the fact
+-- A queue of its own for pushes: a slow push service delays no rotation.
+CREATE OR REPLACE FUNCTION fn_enqueue_event() RETURNS trigger
+LANGUAGE plpgsql
+SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
+AS $$
+DECLARE
+    v_queue text := 'events';
+    v_lock text;
+BEGIN
+    IF NEW.entity_kind = 'lead' THEN
+        PERFORM pg_notify('portaria_live', jsonb_build_object(
+            'organization_id', NEW.organization_id, 'type', NEW.event_type, 'id', NEW.entity_id,
+            'owner_user_id', NEW.payload -> 'owner_user_id',
+            'previous_owner_user_id', NEW.payload -> 'previous_owner_user_id')::text);
+    END IF;
+
+    IF NEW.event_type = 'lead.assigned' THEN
+        IF NOT EXISTS (
+            SELECT FROM push_subscriptions
+            WHERE organization_id = NEW.organization_id AND user_id = (NEW.payload ->> 'owner_user_id')::uuid
+        ) THEN
+            RETURN NULL;
+        END IF;
+        v_queue := 'push';
+    ELSIF NEW.event_type = 'lead.handed_to_rotation' THEN
+        v_lock := 'rotation/' || (NEW.payload ->> 'rule_id');
+    ELSIF NOT EXISTS (
+        -- One index probe; only then what is dearer.
+        SELECT FROM automation_rules
+        WHERE organization_id = NEW.organization_id AND trigger_event = NEW.event_type
+            AND is_active AND deleted_at IS NULL
+    ) OR NOT EXISTS (SELECT FROM fn_matching_rules(NEW.organization_id, NEW.id)) THEN
+        RETURN NULL;
+    END IF;
+
+    PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW(
+        v_queue, 'portaria.event', 0, v_lock, NULL,
+        jsonb_build_object('organization_id', NEW.organization_id, 'event_id', NEW.id), NULL
+    )::procrastinate_job_to_defer_v1]);
+    RETURN NULL;
+END
+$$;
