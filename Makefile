@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 UV ?= uv
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
-	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --group held --quiet --no-config
+	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --quiet --no-config
 
 .PHONY: help setup setup-dev run test check format bench crash demo lock clean
 
