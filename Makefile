@@ -12,7 +12,7 @@ LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --gen
 help:
 	@echo "run    the front desk on this machine: database, web, worker, demo organization"
 	@echo "test   every test          check   lint, types, imports, migrations, schema, docs"
-	@echo "bench  measurements        crash   kill -9 under load        demo  a day of traffic"
+	@echo "bench  measurements        crash   kill -9 under load        demo  messages for the running front desk"
 	@echo "lock   the requirements files anew (needs uv)                clean  remove .venv and caches"
 
 setup: $(VENV)/.runtime
@@ -62,7 +62,7 @@ crash: setup-dev
 	@$(BIN)/python -m pytest tests/crash $(ARGS)
 
 demo: setup
-	@$(BIN)/python scripts/demo.py $(ARGS)
+	@$(BIN)/portaria simulate message --count 100 --rate 5 $(ARGS)
 
 lock:
 	@command -v $(UV) >/dev/null || { echo "make lock needs uv: $(BIN)/pip install uv, then make lock UV=$(BIN)/uv"; exit 1; }

@@ -5,13 +5,31 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from shutil import rmtree
 
+import psycopg
 import pytest
 
 from tests.support.processes import running, until
 
+WITH_POSTGRES = """
+import os, sys
+from pathlib import Path
+from portaria.cli.supervise import Child, Process, supervise
+from portaria.db.embedded import EmbeddedServer
+folder = Path(sys.argv[1])
+server: Child = EmbeddedServer(folder)
+server.start()
+print(server.url("postgres"), flush=True)
+trace = ["/bin/sh", "-c", 'echo $$ >> "$0"; exec sleep 1000', str(folder / "web")]
+children = [server, Process("web", trace)]
+code = supervise(children, ready=server.ready)
+server.stop()
+sys.exit(code)
+"""
 PARENT = """
 import json, os, sys
 from pathlib import Path
@@ -126,6 +144,48 @@ def test_a_child_that_cannot_live_is_tried_at_a_slower_and_slower_pace(start: St
     parent, _ = start(child("web", 'echo $$ >> "$0"; exit 3', trace))
     assert until(lambda: len(pids(trace)) == 4) > 0.5
     assert b"web ended (exit code 3)" in parent.stderr.readline()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that the server's account can enter, when we are root."""
+    folder = Path(tempfile.mkdtemp(prefix="portaria-tree-"))
+    folder.chmod(0o755)
+    yield folder
+    rmtree(folder)
+
+
+def test_make_postgres_and_a_child_end_together_on_ctrl_c(open_folder: Path) -> None:
+    """As `make run` does it: one group gets the signal, make included. In between, the server comes back."""
+    script, data = open_folder / "dev.py", open_folder / "data"
+    script.write_text(WITH_POSTGRES)
+    (open_folder / "Makefile").write_text(f"run:\n\t@{sys.executable} {script} {data}\n")
+    argv = ["make", "-C", str(open_folder), "run"]
+    make = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        url = next(line for line in make.stdout if line.startswith("postgresql:")).strip()
+        until(lambda: pids(data / "web"))
+        before = postmaster(url)
+        os.kill(before, signal.SIGKILL)
+        assert until(lambda: postmaster(url) not in (None, before)) < 2
+        everything = [before, postmaster(url), *pids(data / "web")]
+        os.killpg(make.pid, signal.SIGINT)
+        make.wait(8)
+        assert not any(running(pid) for pid in everything)
+    finally:
+        make.kill()
+        make.wait()
+        make.stdout.close()
+
+
+def postmaster(url: str) -> int | None:
+    """The pid of the server that answers; None when none does."""
+    try:
+        with psycopg.connect(url) as conn:
+            row = conn.execute("SELECT split_part(pg_read_file('postmaster.pid'), chr(10), 1)").fetchone()
+            return int(row[0])
+    except psycopg.OperationalError:
+        return None
 
 
 def test_a_program_that_is_missing_ends_what_was_started(tmp_path: Path) -> None:
