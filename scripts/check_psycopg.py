@@ -27,12 +27,17 @@ def offences_in(file: Path) -> list[tuple[int, str]]:
         return []
     if unit in WITHOUT:
         why = f"{unit} asks a capability instead of importing the driver"
-    elif unit == "jobs" or (PACKAGE / unit / "queries.sql").exists():
+    elif unit == "jobs" or _has_queries(file, PACKAGE / unit):
         return []
     else:
         why = f"{unit} imports the driver but has no queries.sql"
     tree = ast.parse(file.read_text(encoding="utf-8"), str(file))
     return [(node.lineno, why) for node in ast.walk(tree) if isinstance(node, _IMPORT) and _of_driver(node)]
+
+
+def _has_queries(file: Path, capability: Path) -> bool:
+    folders = [folder for folder in file.parents if folder.is_relative_to(capability)]
+    return any((folder / "queries.sql").exists() for folder in folders)
 
 
 def _of_driver(node: ast.Import | ast.ImportFrom) -> bool:
