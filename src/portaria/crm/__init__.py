@@ -1,0 +1,1 @@
+"""The CRM: contacts, conversations, messages, leads and their forms (spec 1)."""
