@@ -220,3 +220,42 @@ ON CONFLICT (organization_id, channel_session_id, template_id) DO UPDATE SET
     reason = excluded.reason, status_at = excluded.status_at
 WHERE t.status_at <= excluded.status_at
 RETURNING template_id;
+
+-- name: list_arrivals
+SELECT id, organization_id, channel_session_id, provider, status, valid_signature, attempts, error_message,
+    event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes
+FROM webhook_events_log
+WHERE (%(organization_id)s::uuid IS NULL OR organization_id = %(organization_id)s
+        OR (%(operator)s AND organization_id IS NULL))
+    AND (%(status)s::text IS NULL OR status = %(status)s)
+    AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
+    AND (%(external_id)s::text IS NULL OR external_id = %(external_id)s)
+    AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
+    AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
+    AND (%(before)s::uuid IS NULL OR id < %(before)s)
+ORDER BY id DESC
+LIMIT %(limit)s;
+
+-- name: show_arrival
+SELECT id, organization_id, channel_session_id, provider, status, valid_signature, attempts, error_message,
+    event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes,
+    headers, raw_body
+FROM webhook_events_log
+WHERE id = %(row)s;
+
+-- name: replayable
+SELECT id
+FROM webhook_events_log
+WHERE valid_signature AND provider = 'zernio'
+    AND status = %(status)s
+    AND (%(organization_id)s::uuid IS NULL OR organization_id = %(organization_id)s)
+    AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
+    AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
+ORDER BY received_at, id;
+
+-- name: oldest_pending
+SELECT extract(epoch FROM clock_timestamp() - received_at)
+FROM webhook_events_log
+WHERE status = 'received' AND valid_signature
+ORDER BY received_at
+LIMIT 1;

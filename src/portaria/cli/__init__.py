@@ -1,0 +1,24 @@
+"""The command line (spec 7): parses and calls, decides nothing. Exit 0 done, 1 refused or failed, 2 wrong use."""
+
+import typer
+
+from portaria.cli import processes, simulate, webhooks
+from portaria.cli.dev import dev
+
+app = typer.Typer(
+    name="portaria", no_args_is_help=True, pretty_exceptions_enable=False, add_completion=False,
+    help="The front desk of a CRM: written down first, exactly once, in fair turn.",
+)  # fmt: skip
+app.command()(dev)
+app.command()(processes.web)
+app.command()(processes.worker)
+app.command()(processes.migrate)
+app.command()(processes.replay)
+app.command()(processes.doctor)
+app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(simulate.app, name="simulate")
+
+
+def main() -> None:
+    """The entry point of the command `portaria`."""
+    app()

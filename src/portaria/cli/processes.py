@@ -1,0 +1,70 @@
+"""`portaria web|worker|migrate|replay|doctor`: the processes of an installation, and its one-shot cares."""
+
+import asyncio
+import sys
+
+import psycopg
+import typer
+
+from portaria import wiring
+from portaria.cli.output import command, emit, fail, say
+from portaria.db.migrate import MigrationFailed
+from portaria.db.migrate import migrate as run_migrate
+from portaria.cli.doctor import examine
+from portaria.intake.replay import replay_round
+
+_JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+
+
+def web() -> None:
+    """The web process: intake, API and console. Any number of them."""
+    _run(wiring.run_web)
+
+
+def worker() -> None:
+    """The worker process: jobs, their rescue, the one-minute replay. Any number of them."""
+    _run(wiring.run_worker)
+
+
+def migrate(as_json: bool = _JSON) -> None:
+    """Brings the database of DATABASE_URL (the owner's) to this version, roles and functions included."""
+    config = wiring.settings()
+    try:
+        run_migrate(wiring.database_url(config), app_password=config.app_password.get_secret_value())
+    except wiring.NotConfigured as error:
+        fail(str(error), code=2)
+    except (MigrationFailed, psycopg.Error) as error:
+        fail(f"The database could not be migrated: {error}")
+    emit({"migrated": True}, as_json, "The database is up to date.")
+
+
+@command
+async def replay(as_json: bool = _JSON) -> None:
+    """One round of webhook-replay now; waits up to 30 s for a round in progress."""
+    async with wiring.command_database(wiring.settings()) as db:
+        done = await replay_round(db, wait=30.0)
+    if done is None:
+        fail("Another round is still running.")
+    emit(done.summary, as_json, ", ".join(f"{k}: {v}" for k, v in done.summary.items()))
+
+
+@command
+async def doctor(as_json: bool = _JSON) -> None:
+    """Examines the installation: settings, database, migrations, roles, queue, rows that wait."""
+    findings = await examine(wiring.settings())
+    emit(findings, as_json, "\n".join(f"{'ok ' if f.ok else 'BAD'} {f.name}: {f.detail}" for f in findings))
+    if not all(f.ok for f in findings):
+        raise typer.Exit(1)
+
+
+def _run(process: wiring.ProcessMain) -> None:
+    try:
+        if sys.platform != "win32":
+            import uvloop
+
+            uvloop.run(process(wiring.settings()))
+        else:
+            asyncio.run(process(wiring.settings()))
+    except wiring.NotConfigured as error:
+        say(str(error))
+        raise typer.Exit(1) from None

@@ -1,0 +1,78 @@
+"""Replay by hand of an accepted row, from console, API and command line (spec 2.5).
+
+In a claim of its own and outside the window; over 6 h it ingests with effects but without the
+dispatch. It starts the attempts anew, repeats no effect, and is audited.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from portaria.audit import record
+from portaria.db.pool import Database
+from portaria.db.queries import load_queries
+from portaria.errors import Refusal
+from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row, record_failure
+from portaria.intake.arrivals import ArrivalInFull, show_arrival
+from portaria.intake.ingest import ingest
+from portaria.intake.json_body import InvalidJson, parse_object
+from portaria.intake.providers import provider_for
+from portaria.intake.verdict import answers_first
+
+_Q = load_queries("portaria.intake")
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How the try ended, and what went wrong when it failed."""
+
+    outcome: TryOutcome
+    error: str | None = None
+
+
+async def replay_by_hand(db: Database, row: UUID, *, actor: str, organization_id: UUID | None) -> Replayed:
+    """One try of an accepted row, now. `organization_id`: whose rows the actor may replay, None for all.
+
+    Raises Refusal: 404 unknown, 409 for what cannot be replayed or is being tried this moment.
+    """
+    async with db.connection() as conn:
+        arrival = await show_arrival(conn, row)
+    if arrival is None or (organization_id is not None and arrival.organization_id != organization_id):
+        raise Refusal(404, "not_found", "There is no such arrival.")
+    _check(arrival)
+    held = await _claim(db, arrival, actor)
+    try:
+        dispatch = not (held.past_window or held.session_archived)
+        return Replayed(await ingest(db, held, again=True, dispatch=dispatch))
+    except Exception as error:
+        async with db.connection() as conn:
+            await record_failure(conn, held, error, spent=1, unspent=0)
+        return Replayed(TryOutcome.FAILED, describe(error))
+
+
+def _check(arrival: ArrivalInFull) -> None:
+    """Only what was accepted, and is absorbed by the database when repeated, may be ingested again."""
+    if not arrival.valid_signature:
+        raise Refusal(409, "not_accepted", "The signature of this arrival is not proven.")
+    try:
+        kind = provider_for(arrival.provider).kind(parse_object(arrival.raw_body))
+    except (KeyError, InvalidJson):
+        raise Refusal(409, "not_a_message", "This arrival holds no message to replay.") from None
+    if not answers_first(arrival.provider, kind):
+        raise Refusal(
+            409, "synchronous_event", "Only new messages of the official number can be replayed."
+        )
+
+
+async def _claim(db: Database, arrival: ArrivalInFull, actor: str) -> AcceptedRow:
+    async with db.transaction() as conn:
+        if (await (await conn.execute(_Q["claim_by_hand"], {"row": arrival.id})).fetchone()) is None:
+            raise Refusal(409, "busy", "This arrival is being tried at this moment.")
+        await record(
+            conn, organization_id=arrival.organization_id, action="webhook.replayed", actor=actor,
+            resource_kind="webhook_event", resource_id=arrival.id,
+            metadata={"status": arrival.status, "attempts": arrival.attempts},
+        )  # fmt: skip
+        held = await load_row(conn, arrival.id)
+    if held is None:
+        raise Refusal(409, "busy", "This arrival is being tried at this moment.")
+    return held
