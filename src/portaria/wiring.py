@@ -2,15 +2,22 @@
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import cache
+from typing import Any
 
 import psycopg
 import structlog
 import uvicorn
 
-from portaria.asgi import Front, Receive, Scope, Send, refuse, respond
+from portaria.accounts.credentials import BadSecret, Signatures, Tokens
+from portaria.accounts.http import PREFIX as EVENTS_PREFIX
+from portaria.accounts.http import EventLimits, IncomingEvents
+from portaria.accounts.lost import LostDeliveries
+from portaria.accounts.process import Processor
+from portaria.accounts.use_cases import UseCases
+from portaria.asgi import App, Front, Receive, Scope, Send, refuse, respond
 from portaria.db.pool import Connection, Database, connection_options
 from portaria.errors import Refusal
 from portaria.identity.secret_box import SecretBox
@@ -18,14 +25,20 @@ from portaria.intake import archive
 from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
 from portaria.intake.group_commit import Bounds, GroupCommit
-from portaria.intake.http import PREFIX, Intake, Limits
+from portaria.intake.http import PREFIX as INTAKE_PREFIX
+from portaria.intake.http import Intake, Limits
 from portaria.intake.refusals import RefusalNotices
 from portaria.intake.replay import Pace, run_replay
 from portaria.intake.sessions import SessionDirectory, usable_secrets
+from portaria.jobs import Queue, Runner
 from portaria.settings import Settings
 from portaria.telemetry import configure_logging
 
 log = structlog.get_logger()
+
+
+ProcessMain = Callable[[Settings], Coroutine[Any, Any, None]]
+"""What a process runs until it is told to stop."""
 
 
 class NotConfigured(Exception):
@@ -81,13 +94,19 @@ def web_app(config: Settings) -> Front:
     db = Database(url, name="portaria web", size=config.pool_size)
     ingest_db = Database(url, name="portaria ingest", size=config.first_attempts, statement_timeout=60.0)
     intake = build_intake(config, db, ingest_db)
+    lost = LostDeliveries(db)
+    incoming_events = build_incoming_events(config, db, lost)
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with _open(db), _open(ingest_db), _guard(db), intake.running(config.stop_grace):
-            yield
+            try:
+                yield
+            finally:
+                await lost.stop()
 
-    return Front({PREFIX: intake}, _not_found, running, header_limit=config.header_limit)
+    doors: dict[str, App] = {INTAKE_PREFIX: intake, EVENTS_PREFIX: incoming_events}
+    return Front(doors, _not_found, running, header_limit=config.header_limit)
 
 
 def build_intake(config: Settings, db: Database, ingest_db: Database) -> Intake:
@@ -118,18 +137,48 @@ def build_intake(config: Settings, db: Database, ingest_db: Database) -> Intake:
     )
 
 
+def build_incoming_events(config: Settings, db: Database, lost: LostDeliveries) -> IncomingEvents:
+    """The accounts service's door. Raises NotConfigured for a signature secret that cannot be one."""
+    try:
+        signatures = Signatures(
+            s.get_secret_value()
+            for s in (config.accounts_signature_secret, config.accounts_signature_previous_secret)
+        )
+    except BadSecret as error:
+        raise NotConfigured(f"PORTARIA_ACCOUNTS_SIGNATURE_SECRET: {error}") from None
+    tokens = Tokens(
+        t.get_secret_value() for t in (config.accounts_webhook_token, config.accounts_webhook_previous_token)
+    )
+    limits = EventLimits(
+        body=config.body_limit, headers=config.header_limit, body_within=config.body_within,
+        answer_within=config.answer_within * 0.9,
+    )  # fmt: skip
+    return IncomingEvents(db, tokens=tokens, signatures=signatures, lost=lost, limits=limits)
+
+
 async def run_worker(config: Settings) -> None:
     """The worker process, until SIGTERM or SIGINT: jobs, their rescue, the one-minute replay."""
     configure_logging(config.log_level, config.log_format)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    size = config.replay_concurrency + 2
-    replay_db = Database(database_url(config), name="portaria replay", size=size, statement_timeout=15.0)
-    async with _open(replay_db), _guard(replay_db):
-        await run_replay(
-            replay_db, stop, every=config.replay_every, pace=Pace(at_once=config.replay_concurrency)
+    url = database_url(config)
+    replay_db = Database(
+        url, name="portaria replay", size=config.replay_concurrency + 2, statement_timeout=15.0
+    )
+    queue = Queue(Database(url, name="portaria jobs", size=3 * config.worker_concurrency + 2))
+    register_jobs(config, queue)
+    runner = Runner(queue, concurrency=config.worker_concurrency)
+    pace = Pace(at_once=config.replay_concurrency)
+    async with _open(replay_db), _open(queue.db), _guard(replay_db):
+        await asyncio.gather(
+            run_replay(replay_db, stop, every=config.replay_every, pace=pace), runner.run(stop)
         )
+
+
+def register_jobs(config: Settings, queue: Queue) -> None:
+    """Every task of this version."""
+    Processor(queue.db, UseCases(), use_case_within=config.use_case_within).register(queue)
 
 
 async def _not_found(scope: Scope, receive: Receive, send: Send) -> None:
