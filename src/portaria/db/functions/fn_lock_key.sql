@@ -5,6 +5,7 @@
 --   'form'    organization/form/idempotency key: a double click's second submission waits
 --   'replay'  '': one replay round at a time in the whole installation
 --   'migrate' '': one migrate at a time
+--   'line'    phone number: one line registered in one spelling at a time
 CREATE OR REPLACE FUNCTION fn_lock_key(p_kind text, p_key text) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 AS $$ SELECT hashtextextended(p_kind || ':' || p_key, 7) $$;
