@@ -105,16 +105,16 @@ async def test_what_the_member_held_is_released_in_the_revoking_transaction_or_n
     person = make.member(org)
     seen = []
 
-    async def release(conn: Connection, organization_id: UUID, user_id: UUID) -> None:
+    async def release(conn: Connection, organization_id: UUID, user_id: UUID, actor: str) -> None:
         row = await (await conn.execute("SELECT revoked_at IS NOT NULL FROM user_organizations")).fetchone()
-        seen.append((organization_id, user_id, row))
+        seen.append((organization_id, user_id, actor, row))
         raise RuntimeError("leads could not be released")
 
     async with db.connection() as conn:
         with pytest.raises(RuntimeError):
             await revoke_member(conn, org, person, actor="cli", on_revoke=release)
         assert (await find_member(conn, org, person)).revoked_at is None
-    assert seen == [(org, person, (True,))]
+    assert seen == [(org, person, "cli", (True,))]
     assert audited(owner, org) == []
 
 

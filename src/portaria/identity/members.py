@@ -23,8 +23,8 @@ from portaria.ids import uuid7
 
 _Q = load_queries("portaria.identity")
 
-OnRevoke = Callable[[Connection, UUID, UUID], Awaitable[object]]
-"""Called with organization and user in the transaction that revokes: what the member held is let go."""
+OnRevoke = Callable[[Connection, UUID, UUID, str], Awaitable[object]]
+"""Called with organization, user and actor in the transaction that revokes: lets go what the member held."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ async def revoke_member(
         await _lock_live(conn, organization_id, user_id, stays_admin=False)
         await conn.execute(_Q["revoke_member"], {"organization_id": organization_id, "user_id": user_id})
         if on_revoke is not None:
-            await on_revoke(conn, organization_id, user_id)
+            await on_revoke(conn, organization_id, user_id, actor)
         await record_act(conn, organization_id, "member.revoked", actor, kind="member", resource_id=user_id)
 
 
