@@ -66,6 +66,21 @@ class Settings(BaseSettings):
     read_within: float = Field(5.0, gt=0)
     """The longest a query of console or API may read."""
 
+    accounts_webhook_token: SecretStr = Field(
+        SecretStr(""), validation_alias=AliasChoices("ACCOUNTS_WEBHOOK_TOKEN", "accounts_webhook_token")
+    )
+    """The Bearer token of `POST /api/v1/incoming_events` (spec 3); without one every delivery is 401."""
+    accounts_webhook_previous_token: SecretStr = Field(
+        SecretStr(""),
+        validation_alias=AliasChoices("ACCOUNTS_WEBHOOK_PREVIOUS_TOKEN", "accounts_webhook_previous_token"),
+    )
+    """Also good, during a rotation."""
+    accounts_signature_secret: SecretStr = SecretStr("")
+    """`whsec_…`: when set, deliveries must be signed by it besides (Standard Webhooks)."""
+    accounts_signature_previous_secret: SecretStr = SecretStr("")
+    use_case_within: float = Field(60.0, gt=0)
+    """The longest one attempt of a use case may take."""
+
     pool_size: int = Field(8, ge=1)
     session_cache_ttl: float = 5.0
     stop_grace: float = 8.0
@@ -75,6 +90,11 @@ class Settings(BaseSettings):
     replay_concurrency: int = Field(4, ge=1, le=32)
     log_format: str = "json"
     log_level: str = "info"
+
+    @property
+    def address(self) -> str:
+        """`public_url`, or where this machine listens; without a slash at its end."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
 
     @field_validator("database_url", mode="before")
     @classmethod

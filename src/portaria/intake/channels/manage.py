@@ -190,5 +190,10 @@ def _phone_taken() -> Refusal:
     return Refusal(409, "phone_taken", "This phone number is already registered by a live channel.")
 
 
+def channel_url(address: str, token: str) -> str:
+    """Where the provider posts; `address` is the installation's own, without a slash at its end."""
+    return f"{address}/api/v1/webhooks/channel/{token}"
+
+
 def _no_channel() -> Refusal:
     return Refusal(404, "channel_not_found", "There is no such live channel.")
