@@ -95,6 +95,7 @@ def test_what_a_dead_child_started_goes_before_it_is_started_again(start: Start,
     old, new = pids(trace)
     until(lambda: not running(old))
     assert running(new)
+    os.kill(new, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
@@ -133,7 +134,7 @@ def test_a_second_signal_does_not_wait(start: Start) -> None:
 
 def test_kill_9_of_the_parent_ends_the_children(start: Start, tmp_path: Path) -> None:
     parent, found = start(
-        child("web", 'trap "" TERM INT HUP; while :; do sleep 0.05; done'), child("worker", "sleep 1000")
+        child("web", 'trap "" TERM INT HUP; while :; do sleep 0.05; done'), child("worker", "exec sleep 1000")
     )
     parent.kill()
     until(lambda: not any(running(pid) for pid in found.values()), within=3)
