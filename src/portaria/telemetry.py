@@ -25,6 +25,12 @@ FIRST_ATTEMPTS_WAITING = Gauge(
     "portaria_first_attempts_waiting", "Accepted rows waiting in this process for their first attempt."
 )
 LEFT_TO_REPLAY = Counter("portaria_left_to_replay_total", "Accepted rows this process left to the replay.")
+INCOMING_EVENT_ANSWERS = Counter(
+    "portaria_incoming_event_answers_total", "Answers to deliveries of the accounts service by status.", ["status"]
+)
+INCOMING_EVENT_ATTEMPTS = Counter(
+    "portaria_incoming_event_attempts_total", "Runs of accounts events' jobs by what they did.", ["outcome"]
+)
 
 
 def configure_logging(level: str, log_format: str) -> None:
