@@ -2,7 +2,7 @@
 
 import typer
 
-from portaria.cli import processes, simulate, webhooks
+from portaria.cli import channel, member, org, processes, simulate, webhooks
 from portaria.cli.dev import dev
 
 app = typer.Typer(
@@ -15,6 +15,9 @@ app.command()(processes.worker)
 app.command()(processes.migrate)
 app.command()(processes.replay)
 app.command()(processes.doctor)
+app.add_typer(org.app, name="org")
+app.add_typer(member.app, name="member")
+app.add_typer(channel.app, name="channel")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(simulate.app, name="simulate")
 
