@@ -1,14 +1,15 @@
 -- The one trigger that turns a fact into a job, in the fact's own transaction, at its end; and the live
 -- signal of a lead's fact. Only facts with a consumer become jobs:
---   lead.assigned             queue `push`, when the owner has a subscribed browser
---   lead.handed_to_rotation   queue `events`, one at a time per rule, in arrival order
---   a rule's trigger          queue `events`, when an active rule matches and no rule caused the fact
--- A queue of its own for pushes: a slow push service delays no rotation.
+--   lead.assigned             portaria.push, when the owner has a subscribed browser
+--   lead.handed_to_rotation   portaria.event, one at a time per rule, in arrival order
+--   a rule's trigger          portaria.event, when an active rule matches and no rule caused the fact
+-- Pushes have a queue of their own: a slow push service delays no rotation.
 CREATE OR REPLACE FUNCTION fn_enqueue_event() RETURNS trigger
 LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp
 AS $$
 DECLARE
+    v_task text := 'portaria.event';
     v_queue text := 'events';
     v_lock text;
 BEGIN
@@ -26,6 +27,7 @@ BEGIN
         ) THEN
             RETURN NULL;
         END IF;
+        v_task := 'portaria.push';
         v_queue := 'push';
     ELSIF NEW.event_type = 'lead.handed_to_rotation' THEN
         v_lock := 'rotation/' || (NEW.payload ->> 'rule_id');
@@ -39,7 +41,7 @@ BEGIN
     END IF;
 
     PERFORM procrastinate_defer_jobs_v1(ARRAY[ROW(
-        v_queue, 'portaria.event', 0, v_lock, NULL,
+        v_queue, v_task, 0, v_lock, NULL,
         jsonb_build_object('organization_id', NEW.organization_id, 'event_id', NEW.id), NULL
     )::procrastinate_job_to_defer_v1]);
     RETURN NULL;

@@ -12,7 +12,7 @@ CREATE TABLE lead_forms (
     intro text NOT NULL DEFAULT '' CHECK (length(intro) <= 1000),
     -- Where a browser goes after sending; by default to our own thank-you page. Only the business sets
     -- it: no request can name a place to be sent to.
-    success_url text CHECK (length(success_url) <= 2000 AND success_url ~ '^https?://[^[:space:]]+$'),
+    success_url text CHECK (length(success_url) <= 2000 AND success_url ~ '^https?://[!-~]+$'),
     archived_at timestamptz,
     created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (organization_id, id)
@@ -117,7 +117,8 @@ CREATE TABLE automation_rodizio_atribuicoes (
 );
 CREATE INDEX automation_rodizio_atribuicoes_lead ON automation_rodizio_atribuicoes (organization_id, lead_id);
 CREATE INDEX automation_rodizio_atribuicoes_event ON automation_rodizio_atribuicoes (organization_id, event_id);
-CREATE INDEX automation_rodizio_atribuicoes_user ON automation_rodizio_atribuicoes (organization_id, user_id);
+CREATE INDEX automation_rodizio_atribuicoes_member
+    ON automation_rodizio_atribuicoes (organization_id, rule_id, user_id, created_at);
 
 -- ---------------------------------------------------------------------------------------------
 -- Push: the browsers that asked to be told, and what each was told
@@ -184,8 +185,7 @@ GRANT SELECT ON
     TO authenticated;
 GRANT SELECT (organization_id, id, user_id, user_agent, created_at) ON push_subscriptions TO authenticated;
 GRANT INSERT, UPDATE ON lead_forms, automation_rules TO authenticated;
--- Leads that people make and change in the console and through the API.
-GRANT INSERT ON contacts, crm_leads TO authenticated;
+-- Leads that people change in the console and through the API.
 GRANT UPDATE (title, stage, status, tags, owner_user_id, updated_at) ON crm_leads TO authenticated;
 
 -- ---------------------------------------------------------------------------------------------
@@ -237,7 +237,6 @@ DROP TRIGGER trg_enqueue_event ON event_log;
 DROP TRIGGER trg_emit_event_on_lead_change ON crm_leads;
 DROP TRIGGER trg_stamp_lead_owner ON crm_leads;
 REVOKE UPDATE (title, stage, status, tags, owner_user_id, updated_at) ON crm_leads FROM authenticated;
-REVOKE INSERT ON contacts, crm_leads FROM authenticated;
 DROP TABLE push_deliveries, push_subscriptions, automation_rodizio_atribuicoes, automation_rule_runs,
     automation_rules, lead_form_rates, lead_form_submissions, lead_forms;
 DROP FUNCTION fn_bump_rule_version(), fn_refuse_change(), fn_stamp_lead_owner(),
