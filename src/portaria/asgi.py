@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 import msgspec
+import structlog
 
 from portaria.errors import Refusal, problem
 
@@ -26,6 +27,8 @@ _PROBLEM: Final = (b"content-type", b"application/problem+json")
 _CLOSE: Final = (b"connection", b"close")
 _DRAIN_BYTES: Final = 128 * 1024 * 1024
 _DRAIN_SECONDS: Final = 5.0
+_SMALL: Final = 64 * 1024
+log = structlog.get_logger()
 
 
 class ClientGone(Exception):
@@ -58,10 +61,14 @@ def unavailable(detail: str, seconds: int = 10) -> Refusal:
 
 
 def header_map(headers: Headers) -> dict[bytes, bytes]:
-    """Headers by lower-case name; of a repeated one the first."""
+    """Headers by lower-case name; of a repeated one the first, but every content encoding."""
     found: dict[bytes, bytes] = {}
     for name, value in headers:
-        found.setdefault(name.lower(), value)
+        lower = name.lower()
+        if lower not in found:
+            found[lower] = value
+        elif lower == b"content-encoding":
+            found[lower] += b", " + value
     return found
 
 
@@ -73,7 +80,8 @@ def check_size(headers: Headers, *, header_limit: int) -> None:
 
 def check_encoding(headers: Mapping[bytes, bytes]) -> None:
     """415 for any content encoding but identity: what is verified are the bytes on the wire."""
-    if headers.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
+    codings = headers.get(b"content-encoding", b"").lower().split(b",")
+    if any(coding.strip() not in (b"", b"identity") for coding in codings):
         raise Refusal(415, "content_encoding", "Send the body without a content encoding.")
 
 
@@ -81,14 +89,41 @@ def too_large(limit: int) -> Refusal:
     return Refusal(413, "body_too_large", f"The body must not exceed {limit} bytes.")
 
 
-async def read_body(headers: Mapping[bytes, bytes], receive: Receive, *, limit: int, within: float) -> bytes:
-    """The whole body, by any framing. Refuses with 413 over `limit` bytes and 408 after `within` seconds.
+@dataclass(slots=True)
+class Reading:
+    """Bytes held of bodies that are still arriving, over all requests of a door.
+
+    Past `limit` large bodies get 503, so that many slow ones cannot fill the memory; what is small
+    still comes in.
+    """
+
+    limit: int
+    held: int = 0
+
+    def hold(self, part: int, size: int) -> None:
+        """Counts a part of a body that has grown to `size` bytes."""
+        if self.held + part > self.limit and size > _SMALL:
+            raise unavailable("Too many large bodies are arriving at once.", 5)
+        self.held += part
+
+
+async def read_body(
+    headers: Mapping[bytes, bytes],
+    receive: Receive,
+    *,
+    limit: int,
+    within: float,
+    reading: Reading | None = None,
+) -> bytes:
+    """The whole body, by any framing. Refuses with 413 over `limit` bytes, 408 after `within` seconds,
+    503 when `reading` is full.
 
     A length that is announced too large is refused before anything is asked for. Raises `ClientGone`.
     """
     announced = headers.get(b"content-length", b"")
     if announced.isdigit() and int(announced[:20]) > limit:
         raise too_large(limit)
+    reading = reading or Reading(limit)
     parts: list[bytes] = []
     size = 0
     try:
@@ -98,14 +133,19 @@ async def read_body(headers: Mapping[bytes, bytes], receive: Receive, *, limit: 
                 if message["type"] == "http.disconnect":
                     raise ClientGone
                 part = message.get("body", b"")
-                size += len(part)
-                if size > limit:
+                if size + len(part) > limit:
                     raise too_large(limit)
+                reading.hold(len(part), size + len(part))
+                size += len(part)
                 parts.append(part)
                 if not message.get("more_body", False):
-                    return b"".join(parts) if len(parts) > 1 else bytes(part)
+                    return b"".join(parts) if len(parts) > 1 else part
     except TimeoutError:
         raise Refusal(408, "body_too_slow", f"The body must arrive within {within:g} seconds.") from None
+    finally:
+        # A refusal is answered while it still holds this frame: the body must not stay with it.
+        parts.clear()
+        reading.held -= size
 
 
 async def respond(send: Send, answer: Answer) -> None:
@@ -177,7 +217,7 @@ class Front:
         path: str = scope.get("path", "")
         for prefix, door in self._doors:
             if path.startswith(prefix):
-                await door(scope, receive, send)
+                await _guarded(door, scope, receive, send)
                 return
         if scope["type"] == "http":
             try:
@@ -198,3 +238,22 @@ class Front:
             await send({"type": "lifespan.startup.complete"})
             await receive()
         await send({"type": "lifespan.shutdown.complete"})
+
+
+async def _guarded(door: App, scope: Scope, receive: Receive, send: Send) -> None:
+    """A bug behind a door is logged with its trace and answered as a problem document too (spec 6)."""
+    started = False
+
+    async def noted(message: Message) -> None:
+        nonlocal started
+        started = True
+        await send(message)
+
+    try:
+        await door(scope, receive, noted)
+    except Exception as error:
+        log.error("door_failed", path=scope.get("path"), exc_info=error)
+        if started:
+            raise
+        await _start(send, bug := refuse(Refusal(500, "internal_error", "The fault is ours.")), closing=True)
+        await send({"type": "http.response.body", "body": msgspec.json.encode(bug.document)})

@@ -93,13 +93,21 @@ def web_app(config: Settings) -> Front:
     url = database_url(config)
     db = Database(url, name="portaria web", size=config.pool_size)
     ingest_db = Database(url, name="portaria ingest", size=config.first_attempts, statement_timeout=60.0)
-    intake = build_intake(config, db, ingest_db)
+    # Of their own: whatever events processed before their answer wait for, new messages find their session.
+    lookup_db = Database(url, name="portaria lookups", size=2, statement_timeout=4.0)
+    intake = build_intake(config, db, ingest_db, lookup_db)
     lost = LostDeliveries(db)
     incoming_events = build_incoming_events(config, db, lost)
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
-        async with _open(db), _open(ingest_db), _guard(db), intake.running(config.stop_grace):
+        async with (
+            _open(db),
+            _open(ingest_db),
+            _open(lookup_db),
+            _guard(db),
+            intake.running(config.stop_grace),
+        ):
             try:
                 yield
             finally:
@@ -109,7 +117,7 @@ def web_app(config: Settings) -> Front:
     return Front(doors, _not_found, running, header_limit=config.header_limit)
 
 
-def build_intake(config: Settings, db: Database, ingest_db: Database) -> Intake:
+def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db: Database) -> Intake:
     """The intake with its two group commits, on connections of their own."""
     # What is left for reading, judging and sending is the difference to the provider's patience.
     within = config.answer_within * 0.9
@@ -121,13 +129,13 @@ def build_intake(config: Settings, db: Database, ingest_db: Database) -> Intake:
     bounds = Bounds(config.batch_rows, config.queue_rows, config.queue_bytes, within)
     return Intake(
         db=db,
-        directory=SessionDirectory(db, secret_box(config), ttl=config.session_cache_ttl),
+        directory=SessionDirectory(lookup_db, secret_box(config), ttl=config.session_cache_ttl),
         archive=GroupCommit("archive", archive.archive, connect, depth=config.commit_depth, bounds=bounds),
         accept=GroupCommit("accept", archive.accept, connect, depth=config.commit_depth, bounds=bounds),
         first_attempts=FirstAttempts(
             ingest_db, at_once=config.first_attempts, waiting=config.first_attempts_waiting
         ),
-        backlog=Backlog(db, rows=config.backlog_rows, age=config.backlog_age),
+        backlog=Backlog(lookup_db, rows=config.backlog_rows, age=config.backlog_age),
         installation=usable_secrets(
             config.installation_secret.get_secret_value(),
             config.installation_previous_secret.get_secret_value(),

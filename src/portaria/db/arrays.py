@@ -34,7 +34,11 @@ class PackedArray(bytes):
             else:
                 parts.append(_LENGTH.pack(len(value)))
                 parts.append(value)
-        parts[0] = _HEAD.pack(1, 1, cls.element_oid, count, 1) if count else _HEAD.pack(0, 0, cls.element_oid, 0, 0)[:12]
+        parts[0] = (
+            _HEAD.pack(1, 1, cls.element_oid, count, 1)
+            if count
+            else _HEAD.pack(0, 0, cls.element_oid, 0, 0)[:12]
+        )
         return cls(b"".join(parts))
 
 

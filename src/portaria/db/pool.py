@@ -1,8 +1,9 @@
 """Connections: autocommit from a pool, explicit transactions, a tenant's view (design 4)."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection
@@ -12,6 +13,8 @@ from psycopg_pool import AsyncConnectionPool
 from portaria.db.queries import load_queries
 
 Connection = AsyncConnection[TupleRow]
+_T = TypeVar("_T")
+_endings: set["asyncio.Task[None]"] = set()
 
 # A transaction of ours that sits idle is a frozen process holding locks: the server ends it.
 _GUARDS = "-c idle_in_transaction_session_timeout=10s"
@@ -66,7 +69,7 @@ class Database:
             max_size=size,
             timeout=timeout,
             open=False,
-            check=AsyncConnectionPool.check_connection,
+            check=_check,
             reconnect_timeout=5.0,
             name=name,
         )
@@ -114,3 +117,46 @@ class Database:
         """Whether `conn`'s login is a superuser or owns the tables."""
         row = await (await conn.execute(load_queries("portaria.db")["is_owner"])).fetchone()
         return row is not None and bool(row[0])
+
+
+async def _check(conn: Connection) -> None:
+    """Raises for a connection that the server ended: its last words and the end lie in our socket.
+
+    No round trip, which every use of the pool would pay for; a server that is merely silent shows no
+    sooner in one.
+    """
+    for _words_then_end in range(2):
+        conn.pgconn.consume_input()
+
+
+async def in_time(
+    work: Coroutine[Any, Any, _T],
+    seconds: float,
+    *,
+    afterwards: Callable[[], Awaitable[None]] | None = None,
+) -> _T:
+    """The result of `work`, or TimeoutError after `seconds`.
+
+    Not `asyncio.timeout`: a query that is cancelled first asks the server to stop, for up to 10 s, and
+    the server may be what does not answer. Late work is cancelled and comes to its end by itself;
+    `afterwards` is awaited then.
+    """
+    task = asyncio.create_task(work)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+    finally:
+        on_time = task.done()
+        if not on_time:
+            task.cancel()
+            ending = asyncio.create_task(_end(task, afterwards))
+            _endings.add(ending)
+            ending.add_done_callback(_endings.discard)
+    if not on_time:
+        raise TimeoutError
+    return task.result()
+
+
+async def _end(task: "asyncio.Task[Any]", afterwards: Callable[[], Awaitable[None]] | None) -> None:
+    await asyncio.gather(task, return_exceptions=True)
+    if afterwards is not None:
+        await afterwards()

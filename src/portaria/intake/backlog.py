@@ -20,8 +20,8 @@ log = structlog.get_logger()
 class Backlog:
     """Looks at the backlog every few seconds; `full` says whether new messages are to be refused."""
 
-    def __init__(self, db: Database, *, rows: int, age: float) -> None:
-        self._db, self._rows, self._age = db, rows, age
+    def __init__(self, db: Database, *, rows: int, age: float, every: float = _LOOK_EVERY) -> None:
+        self._db, self._rows, self._age, self._every = db, rows, age, every
         self._watching: asyncio.Task[None] | None = None
         self.full = False
 
@@ -36,9 +36,9 @@ class Backlog:
     async def look(self) -> None:
         """One look. Raises what the database raises."""
         async with self._db.connection() as conn:
-            found = await (await conn.execute(_Q["backlog"], {"bound": self._rows + 1})).fetchone()
-        assert found is not None
-        rows, age = int(found[0]), float(found[1] or 0.0)
+            cursor = await conn.execute(_Q["backlog"], {"bound": self._rows + 1})
+            ((rows, oldest),) = await cursor.fetchall()
+        age = float(oldest or 0.0)
         full = rows > self._rows or age > self._age
         if full != self.full:
             log.warning("backlog_full" if full else "backlog_open", rows=rows, oldest_seconds=round(age))
@@ -50,4 +50,4 @@ class Backlog:
                 await self.look()
             except Exception as error:
                 log.warning("backlog_unknown", error=describe(error))
-            await asyncio.sleep(_LOOK_EVERY)
+            await asyncio.sleep(self._every)

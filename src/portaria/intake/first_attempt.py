@@ -83,19 +83,17 @@ class FirstAttempts:
             row = self._rows.popleft()
             self._bytes -= len(row.raw_body)
             FIRST_ATTEMPTS_WAITING.set(len(self._rows))
-            if not row.raw_body:
-                stored = await self._reload(row)
-                if stored is None:
-                    continue
-                row = stored
-            await first_attempt(self._db, row)
+            try:
+                await self._try(row)
+            except Exception:
+                # The archive did not answer, or the log cannot be written: the runner outlives both.
+                LEFT_TO_REPLAY.inc()
 
-    async def _reload(self, row: AcceptedRow) -> AcceptedRow | None:
-        try:
+    async def _try(self, row: AcceptedRow) -> None:
+        if not row.raw_body:
             async with self._db.connection() as conn:
                 stored = await load_row(conn, row.id)
-        except Exception as error:
-            log.warning("left_to_replay", row=str(row.id), error=describe(error))
-            LEFT_TO_REPLAY.inc()
-            return None
-        return stored if stored is not None and stored.attempts == 0 else None
+            if stored is None or stored.attempts > 0 or stored.tried_at is not None:
+                return  # the replay has it
+            row = stored
+        await first_attempt(self._db, row)

@@ -7,19 +7,20 @@ wait longer than it may is told at once.
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
-import psycopg
 import structlog
 
-from portaria.db.pool import Connection
-from portaria.db.sqlstate import sqlstate
+from portaria.db.pool import Connection, in_time
+from portaria.db.sqlstate import is_infrastructure, sqlstate
 from portaria.errors import Operational
+from portaria.intake.accepted import describe
 from portaria.telemetry import BATCH_ROWS
 
 Row = TypeVar("Row")
+_QUERY_CANCELED: Final = "57014"
 log = structlog.get_logger()
 
 
@@ -54,7 +55,7 @@ class GroupCommit(Generic[Row]):
         self,
         name: str,
         write: Callable[[Connection, Sequence[Row]], Awaitable[Sequence[bool]]],
-        connect: Callable[[], Awaitable[Connection]],
+        connect: Callable[[], Coroutine[Any, Any, Connection]],
         *,
         depth: int,
         bounds: Bounds,
@@ -72,11 +73,12 @@ class GroupCommit(Generic[Row]):
         self._tasks = [asyncio.create_task(self._loop(n)) for n in range(self._depth)]
 
     async def stop(self) -> None:
+        """Ends the loops; whoever still waits is told that nothing was promised."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        while self._queue:
-            _fail(self._queue.popleft(), Unavailable("stopping"))
+        _fail_all(self._queue, Unavailable("stopping"))
+        self._queue.clear()
 
     async def submit(self, row: Row, *, size: int, within: float) -> bool:
         """Waits until the row is committed. Raises `Unavailable` after `within` seconds, or at once."""
@@ -108,12 +110,15 @@ class GroupCommit(Generic[Row]):
         try:
             while True:
                 batch = await self._collect()
-                started = self._running[number] = time.monotonic()
+                self._running[number] = time.monotonic()
+                held, conn = conn, None
                 try:
-                    conn = await self._commit(conn, batch)
+                    conn = await self._commit(held, batch)
+                except Exception:
+                    # A bug, or a log that cannot be written: this loop must outlive both.
+                    _fail_all(batch, Unavailable(f"{self._name}: failed"))
                 finally:
                     del self._running[number]
-                    self._batch_seconds += 0.3 * (time.monotonic() - started - self._batch_seconds)
         finally:
             if conn is not None:
                 await conn.close()
@@ -132,55 +137,66 @@ class GroupCommit(Generic[Row]):
             await self._wake.wait()
 
     async def _commit(self, conn: Connection | None, batch: list[_Waiting[Row]]) -> Connection | None:
-        """Writes a batch; after a lost connection once more on a fresh one. Returns the live connection."""
-        fresh = conn is None
+        """Writes a batch; after a lost connection once more on a fresh one. Returns the live connection.
+
+        Of a batch that is late nobody waits any more, and its connection is not used again.
+        """
         BATCH_ROWS.labels(self._name).observe(len(batch))
         while True:
+            fresh = conn is None
+            started = time.monotonic()
             try:
-                async with asyncio.timeout(self._bounds.within):
-                    conn = conn or await self._connect()
-                    await self._write_all(conn, batch)
-                return conn
+                if conn is None:
+                    conn = await in_time(self._connect(), self._bounds.within)
+                await in_time(self._write_all(conn, batch), self._bounds.within, afterwards=conn.close)
             except asyncio.CancelledError:
                 _fail_all(batch, Unavailable("stopping"))
-                await _discard(conn)
                 raise
             except Exception as error:
-                lost = conn is None or conn.broken or conn.closed or isinstance(error, TimeoutError)
-                log.warning("commit_failed", queue=self._name, rows=len(batch), error=type(error).__name__)
-                if lost:
-                    await _discard(conn)
-                    conn = None
-                if lost and not fresh:
-                    fresh = True
-                    continue
-                _fail_all(batch, Unavailable(f"{self._name}: {type(error).__name__}"))
+                late = isinstance(error, TimeoutError)
+                usable = not (late or conn is None or conn.closed)
+                log.warning("commit_failed", queue=self._name, rows=len(batch), error=describe(error))
+                if usable or late or fresh:
+                    _fail_all(batch, Unavailable(f"{self._name}: {type(error).__name__}"))
+                    return conn if usable else None
+                conn = None
+            else:
+                self._batch_seconds += 0.3 * (time.monotonic() - started - self._batch_seconds)
                 return conn
 
     async def _write_all(self, conn: Connection, batch: list[_Waiting[Row]]) -> None:
+        """One statement; one bad row must not fail its neighbours, so on its error row by row."""
         try:
             written = await self._write(conn, [w.row for w in batch])
-        except psycopg.Error as error:
-            # One bad row must not fail its neighbours; a server in trouble is not asked again row by row.
-            if len(batch) == 1 or not (sqlstate(error) or "").startswith(("22", "23", "54")):
+        except Exception as error:
+            if len(batch) == 1 or not _is_of_a_row(error):
                 raise
             for waiting in batch:
                 await self._write_alone(conn, waiting)
-            return
-        for waiting, ok in zip(batch, written, strict=True):
-            if not waiting.done.done():
-                waiting.done.set_result(ok)
+        else:
+            for waiting, ok in zip(batch, written, strict=True):
+                _finish(waiting, ok)
 
     async def _write_alone(self, conn: Connection, waiting: _Waiting[Row]) -> None:
         try:
             (ok,) = await self._write(conn, [waiting.row])
-        except psycopg.Error as error:
-            if conn.broken or conn.closed:
+        except Exception as error:
+            if not _is_of_a_row(error):
                 raise
+            log.warning("row_not_written", queue=self._name, error=describe(error))
             _fail(waiting, Unavailable(f"{self._name}: {type(error).__name__}"))
         else:
-            if not waiting.done.done():
-                waiting.done.set_result(ok)
+            _finish(waiting, ok)
+
+
+def _is_of_a_row(error: Exception) -> bool:
+    """Whether a row may be at fault; a server in trouble is not asked again row by row."""
+    return not is_infrastructure(error) and sqlstate(error) != _QUERY_CANCELED
+
+
+def _finish(waiting: _Waiting[Row], ok: bool) -> None:
+    if not waiting.done.done():
+        waiting.done.set_result(ok)
 
 
 def _fail(waiting: _Waiting[Row], error: Exception) -> None:
@@ -188,11 +204,6 @@ def _fail(waiting: _Waiting[Row], error: Exception) -> None:
         waiting.done.set_exception(error)
 
 
-def _fail_all(batch: list[_Waiting[Row]], error: Exception) -> None:
+def _fail_all(batch: Iterable[_Waiting[Row]], error: Exception) -> None:
     for waiting in batch:
         _fail(waiting, error)
-
-
-async def _discard(conn: Connection | None) -> None:
-    if conn is not None:
-        await conn.close()

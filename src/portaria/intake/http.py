@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 from uuid import UUID
 
@@ -19,6 +19,7 @@ from portaria.asgi import (
     Answer,
     ClientGone,
     Headers,
+    Reading,
     Receive,
     Scope,
     Send,
@@ -49,7 +50,9 @@ from portaria.telemetry import ANSWER_SECONDS, ANSWERS
 PREFIX: Final = "/api/v1/webhooks/"
 _CHANNEL: Final = re.compile(r"/api/v1/webhooks/channel/([^/]*)/?")
 _INSTALLATION: Final = re.compile(r"/api/v1/webhooks/canal-da-instalacao/?")
-_SHORTEST_TOKEN: Final = 8
+_TOKEN_LENGTHS: Final = range(8, 256)
+_AT_LEAST: Final = 1.0
+"""Seconds for what follows a slow archive, so that its row is not left open."""
 log = structlog.get_logger()
 
 
@@ -76,6 +79,7 @@ class Intake:
     installation: Secrets
     refusals: RefusalNotices
     limits: Limits
+    reading: Reading = field(default_factory=lambda: Reading(64 * 1024 * 1024))
 
     @asynccontextmanager
     async def running(self, grace: float) -> AsyncIterator[None]:
@@ -94,7 +98,6 @@ class Intake:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = header_map(scope["headers"])
-        row: UUID | None = None
         session: Session | None = None
         try:
             session = await self._route(scope)
@@ -128,10 +131,10 @@ class Intake:
             raise method_not_allowed("POST")
         if channel is None:
             return None
-        if len(channel[1]) < _SHORTEST_TOKEN:
+        if len(channel[1]) not in _TOKEN_LENGTHS:
             raise Refusal(404, "not_found", "There is no such channel.")
         try:
-            session = await self.directory.by_token(channel[1])
+            session = await self.directory.by_token(channel[1], within=self.limits.answer_within)
         except Exception as error:
             log.warning("session_unknown", error=describe(error))
             raise unavailable("The database cannot be asked just now.") from None
@@ -143,7 +146,7 @@ class Intake:
         check_encoding(headers)
         check_size(all_headers, header_limit=self.limits.headers)
         return await read_body(
-            headers, receive, limit=self.limits.body, within=self.limits.body_within
+            headers, receive, limit=self.limits.body, within=self.limits.body_within, reading=self.reading
         )
 
     async def _take_in(
@@ -169,16 +172,17 @@ class Intake:
             await self.archive.submit(arrival, size=len(raw), within=ends - time.monotonic())
         except Unavailable as error:
             raise unavailable(str(error)) from None
-        verdict = await self._judge(session, raw, headers)
+        ends = max(ends, time.monotonic() + _AT_LEAST)
+        verdict = await self._judge(session, raw, headers, ends - time.monotonic())
         if isinstance(verdict, NewMessageArrived):
             return await self._accept(row, verdict.session, raw, ends)
-        return await settle(self.db, row, verdict, raw, within=max(1.0, ends - time.monotonic()))
+        return await settle(self.db, row, verdict, raw, within=ends - time.monotonic())
 
-    async def _judge(self, session: Session | None, raw: bytes, headers: Mapping[bytes, bytes]) -> Verdict:
+    async def _judge(
+        self, session: Session | None, raw: bytes, headers: Mapping[bytes, bytes], within: float
+    ) -> Verdict:
         try:
-            return await judge(self.directory, session, self.installation, raw, headers)
-        except Refusal:
-            raise
+            return await judge(self.directory, session, self.installation, raw, headers, within=within)
         except Exception as error:
             log.warning("not_judged", error=describe(error))
             raise unavailable("The database cannot be asked just now.") from None

@@ -7,14 +7,14 @@ a 404 from memory would end a provider's deliveries for good.
 import asyncio
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 import psycopg
 import structlog
 
-from portaria.db.pool import Connection, Database, connection_options
+from portaria.db.pool import Database, connection_options, in_time
 from portaria.db.queries import load_queries
 from portaria.identity.secret_box import SecretBox, SecretUnreadable
 from portaria.intake.phones import search_variants
@@ -23,15 +23,17 @@ from portaria.intake.providers import AccountRef
 _Q = load_queries("portaria.intake")
 _CACHED_AT_MOST = 10_000
 SHORTEST_SECRET = 16
+_TOO_SHORT, _UNREADABLE = "too short", "not decryptable"
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Secrets:
-    """The live secrets, or why there is none: the fault is ours then."""
+    """The live secrets. `fault`: why there is none; `previous_fault`: why an older one cannot be tried."""
 
     live: tuple[bytes, ...]
     fault: str | None = None
+    previous_fault: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,17 +55,24 @@ def usable_secrets(current: str | None, previous: str | None = None) -> Secrets:
     if not current:
         return Secrets((), "missing")
     if len(current) < SHORTEST_SECRET:
-        return Secrets((), "too short")
-    both = [current] + ([previous] if previous and len(previous) >= SHORTEST_SECRET else [])
-    return Secrets(tuple(s.encode() for s in both))
+        return Secrets((), _TOO_SHORT)
+    if not previous:
+        return Secrets((current.encode(),))
+    if len(previous) < SHORTEST_SECRET:
+        return Secrets((current.encode(),), previous_fault=_TOO_SHORT)
+    return Secrets((current.encode(), previous.encode()))
 
 
 class SessionDirectory:
-    """Looks sessions up; a miss always asks the database. Raises what the database raises."""
+    """Looks sessions up; what is not kept is asked of the database.
+
+    The lookups raise what the database raises, and TimeoutError after `within` seconds.
+    """
 
     def __init__(self, db: Database, box: SecretBox, *, ttl: float) -> None:
         self._db, self._box, self._ttl = db, box, ttl
         self._cache: dict[str, tuple[float, Session]] = {}
+        self._changes = 0
         self._listening: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -74,76 +83,81 @@ class SessionDirectory:
             self._listening.cancel()
             await asyncio.gather(self._listening, return_exceptions=True)
 
-    async def by_token(self, token: str) -> Session | None:
+    async def by_token(self, token: str, *, within: float) -> Session | None:
         """The session of a path token, archived ones too."""
         kept = self._cache.get(token)
         if kept is not None and kept[0] > time.monotonic():
             return kept[1]
         if "\x00" in token:
             return None
-        async with self._db.connection() as conn:
-            row = await (await conn.execute(_Q["session_by_token"], {"token": token})).fetchone()
-        if row is None:
+        changes = self._changes
+        found = await in_time(self._find("session_by_token", token=token), within)
+        if not found:
             self._cache.pop(token, None)
             return None
-        session = self._session(row)
-        if len(self._cache) >= _CACHED_AT_MOST:
-            self._cache.clear()
-        self._cache[token] = (time.monotonic() + self._ttl, session)
-        return session
+        if changes == self._changes:  # else what was read may be older than what was dropped
+            if len(self._cache) >= _CACHED_AT_MOST:
+                self._cache.clear()
+            self._cache[token] = (time.monotonic() + self._ttl, found[0])
+        return found[0]
 
-    async def by_account(self, ref: AccountRef, providers: Sequence[str]) -> list[Session]:
+    async def by_account(self, ref: AccountRef, providers: Sequence[str], *, within: float) -> list[Session]:
         """Live sessions that the account named in a body picks: none or one of each provider (spec 2.1)."""
-        async with self._db.connection() as conn:
-            if ref.account_id is not None:
-                return await self._find(
-                    conn, "live_sessions_by_account", providers=list(providers), account_id=ref.account_id
-                )
-            if ref.phone_number is not None:
-                phones = search_variants(ref.phone_number)
-                found = await self._find(
-                    conn, "live_sessions_by_phone", providers=list(providers), phones=phones
-                )
-                if found:
-                    return found
-            return [s for s in await self._by_profile(conn, ref, providers) if s.phone_number is None]
+        return await in_time(self._by_account(ref, list(providers)), within)
 
-    async def belongs(self, session: Session, ref: AccountRef) -> bool:
+    async def belongs(
+        self, session: Session, ref: AccountRef, providers: Sequence[str], *, within: float
+    ) -> bool:
         """Whether the account in a body is the session's own; the token decides, the body must agree."""
         if ref.account_id is not None:
             return ref.account_id == session.account_id
-        if session.phone_number is not None:
-            return ref.phone_number is not None and session.phone_number in search_variants(ref.phone_number)
-        if ref.profile_id is None or ref.profile_id != session.profile_id:
-            return False
-        async with self._db.connection() as conn:
-            return [s.id for s in await self._by_profile(conn, ref, [session.provider])] == [session.id]
+        picked = await self.by_account(ref, providers, within=within)
+        return any(s.id == session.id for s in picked)
 
-    async def _by_profile(
-        self, conn: Connection, ref: AccountRef, providers: Sequence[str]
-    ) -> list[Session]:
-        """A profile picks a session only if exactly one live session has it."""
+    async def _by_account(self, ref: AccountRef, providers: list[str]) -> list[Session]:
+        if ref.account_id is not None:
+            return await self._find(
+                "live_sessions_by_account", providers=providers, account_id=ref.account_id
+            )
+        for phone in search_variants(ref.phone_number) if ref.phone_number else []:
+            # The exact spelling first: a line's other spelling must not take its events.
+            found = await self._find("live_sessions_by_phone", providers=providers, phones=[phone])
+            if found:
+                return found
         if ref.profile_id is None:
             return []
-        found = await self._find(
-            conn, "live_sessions_by_profile", providers=list(providers), profile_id=ref.profile_id
-        )
-        return found if len(found) == 1 else []
+        found = await self._find("live_sessions_by_profile", providers=providers, profile_id=ref.profile_id)
+        # A profile picks a session only if exactly one live session has it, and only where it has no phone.
+        return [s for s in found if s.phone_number is None] if len(found) == 1 else []
 
-    async def _find(self, conn: Connection, query: str, **params: object) -> list[Session]:
-        return [self._session(row) async for row in await conn.execute(_Q[query], params)]
+    async def _find(self, query: str, **params: object) -> list[Session]:
+        async with self._db.connection() as conn:
+            return [self._session(row) async for row in await conn.execute(_Q[query], params)]
 
     def _session(self, row: tuple[Any, ...]) -> Session:
         *known, current, previous = row
-        secrets: Secrets
+        organization_id, made, provider, account_id, phone_number, profile_id, archived = known
+        secrets = self._secrets(current, previous)
+        return Session(
+            organization_id, made, provider, account_id, phone_number, profile_id, archived, secrets
+        )
+
+    def _secrets(self, current: bytes | None, previous: bytes | None) -> Secrets:
         try:
-            secrets = usable_secrets(self._open(current), self._open(previous))
+            opened = self._open(current)
         except SecretUnreadable:
-            secrets = Secrets((), "not decryptable")
-        return Session(known[0], known[1], known[2], known[3], known[4], known[5], known[6], secrets)
+            return Secrets((), _UNREADABLE)
+        try:
+            return usable_secrets(opened, self._open(previous))
+        except SecretUnreadable:
+            return replace(usable_secrets(opened), previous_fault=_UNREADABLE)
 
     def _open(self, ciphertext: bytes | None) -> str | None:
         return None if ciphertext is None else self._box.decrypt(ciphertext)
+
+    def _forget(self) -> None:
+        self._changes += 1
+        self._cache.clear()
 
     async def _listen(self) -> None:
         """Drops the cache on every change, and whenever the listening connection had to be made anew."""
@@ -152,10 +166,10 @@ class SessionDirectory:
             try:
                 async with await psycopg.AsyncConnection.connect(**options) as conn:
                     await conn.execute("LISTEN portaria_channel_sessions")
-                    self._cache.clear()
+                    self._forget()
                     async for _change in conn.notifies():
-                        self._cache.clear()
-            except psycopg.Error as error:
+                        self._forget()
+            except Exception as error:
                 log.warning("session_listen_lost", error=type(error).__name__)
-            self._cache.clear()
+            self._forget()
             await asyncio.sleep(1)

@@ -2,14 +2,14 @@
 (spec 2.2). The row's closing is written before the answer; when it cannot be, the answer is a 503.
 """
 
-import asyncio
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 import structlog
 
 from portaria.asgi import Answer, unavailable
-from portaria.db.pool import Database
+from portaria.db.pool import Database, in_time
 from portaria.db.queries import load_queries
 from portaria.errors import Refusal
 from portaria.intake import tell
@@ -29,6 +29,7 @@ from portaria.intake.verdict import (
 )
 
 _Q = load_queries("portaria.intake")
+_FAIL_WITHIN: Final = 1.0
 log = structlog.get_logger()
 
 
@@ -45,7 +46,7 @@ class _Closing:
 
 
 async def settle(db: Database, row: UUID, verdict: Verdict, raw: bytes, *, within: float) -> Answer:
-    """Closes the row and answers. Raises Refusal for 400, 401, 500 and 503."""
+    """Closes the row and answers, in about `within` seconds. Raises Refusal for 400, 401, 500 and 503."""
     match verdict:
         case OurFault(reason, session):
             await _our_fault(db, row, reason, session, within)
@@ -64,12 +65,21 @@ async def settle(db: Database, row: UUID, verdict: Verdict, raw: bytes, *, withi
             await _close(db, row, closing, within)
             return Answer(200, {"status": "ignored", "reason": verdict.reason, "id": str(row)})
         case ProcessFirst():
-            return await _process(db, SyncArrival(row, verdict.session, verdict.provider, verdict.body), raw)
+            arrival = SyncArrival(row, verdict.session, verdict.provider, verdict.body)
+            return await _process(db, arrival, raw, within)
         case NewMessageArrived():
             raise AssertionError("a new message is accepted, not settled")
 
 
 async def _close(db: Database, row: UUID, closing: _Closing, within: float) -> None:
+    try:
+        await in_time(_write_closing(db, row, closing), within)
+    except Exception as error:
+        log.warning("row_not_closed", row=str(row), error=describe(error))
+        raise unavailable("The delivery could not be recorded.") from None
+
+
+async def _write_closing(db: Database, row: UUID, closing: _Closing) -> None:
     session = closing.session
     parameters = {
         "id": row, "status": closing.status, "reason": closing.reason,
@@ -78,44 +88,45 @@ async def _close(db: Database, row: UUID, closing: _Closing, within: float) -> N
         "organization_id": session and session.organization_id, "channel_session_id": session and session.id,
         "provider": session and session.provider,
     }  # fmt: skip
-    try:
-        async with asyncio.timeout(within), db.connection() as conn:
-            await conn.execute(_Q["close_unaccepted"], parameters)
-    except Exception as error:
-        log.warning("row_not_closed", row=str(row), error=describe(error))
-        raise unavailable("The delivery could not be recorded.") from None
+    async with db.connection() as conn:
+        await conn.execute(_Q["close_unaccepted"], parameters)
 
 
-async def _our_fault(
-    db: Database, row: UUID, reason: str, session: Session | None, within: float
-) -> None:
+async def _our_fault(db: Database, row: UUID, reason: str, session: Session | None, within: float) -> None:
     """A 4xx would end the provider's deliveries for good, so: 503, a closed row, and a person is told."""
     log.error("channel_secret_unreadable", row=str(row), reason=reason)
-    await _close(db, row, _Closing("error", f"channel secret {reason}", None), within)
+    closing = _Closing("error", f"channel secret {reason}", None, session=session)
+    await _close(db, row, closing, within)
     try:
-        async with asyncio.timeout(within), db.connection() as conn:
-            await tell.secret_unreadable(
-                conn, session.organization_id if session else None, session.id if session else None, reason
-            )
+        await in_time(_tell(db, session, reason), within)
     except Exception as error:
         log.warning("notice_not_written", row=str(row), error=describe(error))
 
 
-async def _process(db: Database, arrival: SyncArrival, raw: bytes) -> Answer:
+async def _tell(db: Database, session: Session | None, reason: str) -> None:
+    async with db.connection() as conn:
+        await tell.secret_unreadable(
+            conn, session.organization_id if session else None, session.id if session else None, reason
+        )
+
+
+async def _process(db: Database, arrival: SyncArrival, raw: bytes, within: float) -> Answer:
     """Applies the event before the answer; its write fails: 500, and the row keeps why."""
+    new_message = arrival.provider.kind(arrival.body) is Kind.NEW_MESSAGE
     try:
-        if arrival.provider.kind(arrival.body) is Kind.NEW_MESSAGE:
-            outcome = await _ingest_now(db, arrival, raw)
-        else:
-            outcome = await apply_event(db, arrival)
+        outcome = await in_time(
+            _ingest_now(db, arrival, raw) if new_message else apply_event(db, arrival), within
+        )
     except ContractError as error:
         await _fail(db, arrival, f"contract: {', '.join(error.fields)}")
-        return Answer(200, {"status": "error", "reason": "contract", "id": str(arrival.row)})
+        outcome = TryOutcome.CONTRACT
     except Exception as error:
         log.warning("event_not_applied", row=str(arrival.row), error=describe(error))
         await _fail(db, arrival, describe(error))
         raise Refusal(500, "not_processed", "The event could not be processed; deliver it again.") from None
     log.info("event_processed", row=str(arrival.row), outcome=outcome)
+    if outcome == TryOutcome.CONTRACT:
+        return Answer(200, {"status": "error", "reason": "contract", "id": str(arrival.row)})
     return Answer(200, {"status": "processed", "id": str(arrival.row)})
 
 
@@ -139,7 +150,11 @@ async def _ingest_now(db: Database, arrival: SyncArrival, raw: bytes) -> str:
 
 async def _fail(db: Database, arrival: SyncArrival, reason: str) -> None:
     try:
-        async with db.connection() as conn:
-            await close_unaccepted(conn, arrival, status="error", reason=reason)
+        await in_time(_write_failure(db, arrival, reason), _FAIL_WITHIN)
     except Exception as error:
         log.warning("row_not_closed", row=str(arrival.row), error=describe(error))
+
+
+async def _write_failure(db: Database, arrival: SyncArrival, reason: str) -> None:
+    async with db.connection() as conn:
+        await close_unaccepted(conn, arrival, status="error", reason=reason)
