@@ -15,9 +15,14 @@ import pytest
 
 from tests.support.processes import running, until
 
-WITH_POSTGRES = """
-import os, sys
+# The supervisor without the rest of the command line, which takes a second to import.
+ALONE = """
+import json, sys, types, portaria
 from pathlib import Path
+alone = sys.modules["portaria.cli"] = types.ModuleType("portaria.cli")
+alone.__path__ = [portaria.__path__[0] + "/cli"]
+"""
+WITH_POSTGRES = f"""{ALONE}
 from portaria.cli.supervise import Child, Process, supervise
 from portaria.db.embedded import EmbeddedServer
 folder = Path(sys.argv[1])
@@ -30,15 +35,13 @@ code = supervise(children, ready=server.ready)
 server.stop()
 sys.exit(code)
 """
-PARENT = """
-import json, os, sys
-from pathlib import Path
+PARENT = f"""{ALONE}
 from portaria.cli.supervise import Process, supervise
 report, spec = Path(sys.argv[1]), json.loads(sys.argv[2])
 children = [Process(**one) for one in spec]
 def on_ready():
     fresh = report.with_suffix(".new")
-    fresh.write_text(json.dumps({c.name: c.pid for c in children}))
+    fresh.write_text(json.dumps({{c.name: c.pid for c in children}}))
     fresh.rename(report)
 sys.exit(supervise(children, on_ready=on_ready, grace=1.0))
 """

