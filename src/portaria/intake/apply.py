@@ -11,6 +11,7 @@ from uuid import UUID
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
 from portaria.intake import tell
+from portaria.intake.ingest import PREVIEW_LENGTH
 from portaria.intake.providers import (
     Body,
     ContractError,
@@ -99,11 +100,10 @@ async def _apply(conn: Connection, session: Session, fact: Fact) -> str:
         case Delete():
             return await _change_text(conn, session.organization_id, "apply_delete", fact, None)
         case NumberState():
-            phone = fact.phone_number or session.phone_number or session.account_id
-            return await _state(conn, session, fact.state, fact, phone)
+            return await _state(conn, session, fact.state, fact, fact.phone_number)
         case ConnectionChange():
             state = "connected" if fact.connected else "disconnected"
-            return await _state(conn, session, state, fact, session.phone_number or session.account_id)
+            return await _state(conn, session, state, fact, None)
         case TemplateReview():
             return await _review(conn, session, fact)
         case _:
@@ -130,12 +130,12 @@ async def _change_text(
     found = await (await conn.execute(_Q[query], parameters)).fetchone()
     if found is None:
         return await _missed(conn, organization_id, fact.external_id)
-    _message, conversation_id, sent_at = found
+    _message, conversation_id, sent_at, deleted = found
     await conn.execute(
-        _Q["preview_of_edit"],
+        _Q["preview_of_change"],
         {
             "organization_id": organization_id, "conversation_id": conversation_id, "sent_at": sent_at,
-            "preview": None if text is None else text[:160],
+            "preview": None if text is None or deleted else text[:PREVIEW_LENGTH],
         },
     )  # fmt: skip
     return APPLIED
@@ -148,9 +148,13 @@ async def _missed(conn: Connection, organization_id: UUID, external_id: str) -> 
 
 
 async def _state(
-    conn: Connection, session: Session, state: str, fact: NumberState | ConnectionChange, phone: str
+    conn: Connection, session: Session, state: str, fact: NumberState | ConnectionChange, named: str | None
 ) -> str:
-    """The session's state by the provider's time, with the notices it opens and ends (spec 5)."""
+    """The session's state by the provider's time, with the notices it opens and ends (spec 5).
+
+    The session's own spelling of the phone comes first: what ends a notice must find its title.
+    """
+    phone = session.phone_number or named or session.account_id
     parameters = {
         "organization_id": session.organization_id, "session_id": session.id, "state": state, "at": fact.at,
     }  # fmt: skip

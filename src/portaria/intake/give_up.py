@@ -2,16 +2,19 @@
 archived (spec 2.4). It dies only after its opt-out is recorded, and a person is told.
 """
 
+import asyncio
 from uuid import UUID
 
 import structlog
 
-from portaria.db.pool import Database
+from portaria.db.pool import Connection, Database
 from portaria.intake import tell
 from portaria.intake.accepted import CEILING, AcceptedRow, TryOutcome, close, describe
 from portaria.intake.ingest import (
     at_once,
     find_message,
+    names,
+    names_in,
     read_message,
     record_opt_out,
     run_effects,
@@ -20,6 +23,8 @@ from portaria.intake.json_body import InvalidJson
 from portaria.intake.opt_out import asks_to_leave
 from portaria.intake.providers import ContractError, NewMessage
 
+# Effects that hang must leave time to close the row: they do not keep it alive.
+_EFFECTS_WITHIN = 2.0
 log = structlog.get_logger()
 
 
@@ -35,58 +40,71 @@ async def give_up(db: Database, row: AcceptedRow, last_error: str | None = None)
     ceiling too.
     """
     why = _why(row, last_error)
-    try:
-        message, facts = read_message(row)
-    except (ContractError, InvalidJson):
-        return await _die_untold(db, row, why)
     async with db.connection() as conn:
+        try:
+            message, facts = read_message(row)
+        except (ContractError, InvalidJson):
+            return await _die(conn, row, why, names_in(row))
         found = await find_message(conn, row.organization_id, message.external_id)
         if message.direction == "inbound" and asks_to_leave(message.body):
             await at_once(lambda: record_opt_out(conn, row, facts, found[1] if found else None))
         if found is not None and (message.direction == "outbound" or found[3]):
-            closed = await close(conn, row, "processed", None, external_id=message.external_id)
+            closed = await at_once(lambda: close(conn, row, "processed", None, **names(message)))
             return TryOutcome.DUPLICATE if closed else TryOutcome.SUPERSEDED
-    if row.session_archived:
-        return await _die_quietly(db, row, message)
-    if found is None:
-        return await _die_untold(db, row, why, message)
-    return await _end_unattended(db, row, why, found[0])
+        if found is None or row.session_archived:
+            return await _die(conn, row, why, names(message))
+    return await _end_unattended(db, row, why, message, found[0])
 
 
-async def _die_quietly(db: Database, row: AcceptedRow, message: NewMessage) -> TryOutcome:
-    async with db.connection() as conn:
-        closed = await close(conn, row, "dead", "canal_arquivado", external_id=message.external_id)
-    return TryOutcome.DEAD if closed else TryOutcome.SUPERSEDED
+async def _die(conn: Connection, row: AcceptedRow, why: str, called: dict[str, str | None]) -> TryOutcome:
+    """Dead with the message outside the CRM: somebody must look at the provider's panel. Whoever
+    archived the session does not want to know.
+    """
+
+    async def end() -> TryOutcome:
+        async with conn.transaction():
+            note = "canal_arquivado" if row.session_archived else why
+            if not await close(conn, row, "dead", note, **called):
+                return TryOutcome.SUPERSEDED
+            if not row.session_archived:
+                await tell.not_in_crm(conn, row.organization_id, row.id)
+        return TryOutcome.DEAD
+
+    return await at_once(end)
 
 
-async def _die_untold(
-    db: Database, row: AcceptedRow, why: str, message: NewMessage | None = None
+async def _end_unattended(
+    db: Database, row: AcceptedRow, why: str, message: NewMessage, message_id: UUID
 ) -> TryOutcome:
-    """Dead with the message outside the CRM: somebody must look at the provider's panel."""
-    external_id = message.external_id if message else None
-    async with db.transaction() as conn:
-        if not await close(conn, row, "dead", why, external_id=external_id):
-            return TryOutcome.SUPERSEDED
-        if not row.session_archived:
-            await tell.not_in_crm(conn, row.organization_id, row.id)
-    return TryOutcome.DEAD
-
-
-async def _end_unattended(db: Database, row: AcceptedRow, why: str, message_id: UUID) -> TryOutcome:
     """In, without its dispatch: its effects run without it; what fails again is named in the notice."""
     status = "processed" if row.past_window else "dead"
-    try:
+
+    async def end() -> str:
         async with db.transaction() as conn:
             done = await run_effects(conn, row, message_id, dispatch=False, status=status, note=why)
-            if mine := done != "superseded":
+            if done == "done":
                 await tell.unattended(conn, row.organization_id, row.id, None)
+        return done
+
+    async def end_without_effects(error: Exception) -> str:
+        async with db.transaction() as conn:
+            note = f"{why}; effects: {describe(error)}"[:500]
+            if not await close(conn, row, status, note, **names(message)):
+                return "superseded"
+            await tell.unattended(conn, row.organization_id, row.id, "oportunidade e eventos da mensagem")
+        return "done"
+
+    try:
+        async with asyncio.timeout(_EFFECTS_WITHIN):
+            done = await at_once(end)
     except Exception as error:
         log.warning("effects_failed_at_the_end", row=str(row.id), error=describe(error))
-        async with db.transaction() as conn:
-            if mine := await close(conn, row, status, f"{why}; effects: {describe(error)}"[:500]):
-                await tell.unattended(conn, row.organization_id, row.id, "oportunidade e eventos da mensagem")
-    if not mine:
+        failed = error
+        done = await at_once(lambda: end_without_effects(failed))
+    if done == "superseded":
         return TryOutcome.SUPERSEDED
+    if done == "already":
+        return TryOutcome.DUPLICATE
     return TryOutcome.LATE if row.past_window else TryOutcome.DEAD
 
 

@@ -7,7 +7,7 @@ T1 contact, conversation, message, stamp; T2 the opt-out; T3 the effects and the
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
@@ -26,6 +26,7 @@ from portaria.intake.providers import ContractError, NewMessage, provider_for
 _Q = load_queries("portaria.intake")
 _T = TypeVar("_T")
 _AT_ONCE = 3
+_KIND_LENGTH = 50
 PREVIEW_LENGTH = 160
 
 
@@ -38,32 +39,26 @@ async def ingest(db: Database, row: AcceptedRow, *, again: bool, dispatch: bool 
     try:
         message, facts = read_message(row)
     except (ContractError, InvalidJson) as error:
-        return await _break_contract(db, row, error)
+        async with db.connection() as conn:
+            return await _break_contract(conn, row, error)
     async with db.connection() as conn:
         first = await at_once(lambda: _t1(conn, row, facts))
-        match first["outcome"]:
-            case "superseded":
+        if first.outcome == "superseded":
+            return TryOutcome.SUPERSEDED
+        if first.outcome == "no_anchor":
+            return await _break_contract(conn, row, ContractError(*_ANCHORS[message.direction]))
+        duplicate = first.outcome == "duplicate"
+        if message.direction == "outbound" or (duplicate and (first.dispatched or not again)):
+            closed = await at_once(lambda: close(conn, row, "processed", None, **names(message)))
+            if not closed:
                 return TryOutcome.SUPERSEDED
-            case "no_anchor":
-                return await _break_contract(db, row, ContractError(*_ANCHORS[message.direction]))
-            case "duplicate":
-                if message.direction == "outbound" or first["dispatched"] or not again:
-                    closed = await close(conn, row, "processed", None, **_names(message))
-                    return TryOutcome.DUPLICATE if closed else TryOutcome.SUPERSEDED
-                await conn.execute(
-                    _Q["restamp_message"],
-                    {
-                        "organization_id": row.organization_id, "message_id": first["message_id"],
-                        "preview": preview(message),
-                    },
-                )  # fmt: skip
-        if message.direction == "outbound":
-            closed = await close(conn, row, "processed", None, **_names(message))
-            return TryOutcome.INGESTED if closed else TryOutcome.SUPERSEDED
+            return TryOutcome.DUPLICATE if duplicate else TryOutcome.INGESTED
+        if duplicate:
+            await at_once(lambda: _restamp(conn, row, first.message_id, preview(message)))
         if asks_to_leave(message.body):
-            await at_once(lambda: record_opt_out(conn, row, facts, first["contact_id"]))
+            await at_once(lambda: record_opt_out(conn, row, facts, first.contact_id))
         done = await at_once(
-            lambda: run_effects(conn, row, first["message_id"], dispatch=dispatch, status="processed")
+            lambda: run_effects(conn, row, first.message_id, dispatch=dispatch, status="processed")
         )
         return TryOutcome.SUPERSEDED if done == "superseded" else TryOutcome.INGESTED
 
@@ -103,7 +98,8 @@ def _identities(message: NewMessage, account_id: str | None) -> list[dict[str, s
     if message.business_scoped_id:
         found.append({"kind": "business_scoped_id", "value": message.business_scoped_id})
     if message.channel_user:
-        found.append({"kind": message.platform or "social", "value": f"{account_id}/{message.channel_user}"})
+        network = (message.platform or "social")[:_KIND_LENGTH]
+        found.append({"kind": network, "value": f"{account_id}/{message.channel_user}"})
     return found
 
 
@@ -127,7 +123,16 @@ _ANCHORS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-async def _t1(conn: Connection, row: AcceptedRow, facts: str) -> dict[str, object]:
+class _First(NamedTuple):
+    """What T1 came to. `dispatched`: the effects of a duplicate are complete."""
+
+    outcome: str
+    message_id: UUID | None
+    contact_id: UUID | None
+    dispatched: bool
+
+
+async def _t1(conn: Connection, row: AcceptedRow, facts: str) -> _First:
     cursor = await conn.execute(
         _Q["ingest_message"],
         {
@@ -135,14 +140,16 @@ async def _t1(conn: Connection, row: AcceptedRow, facts: str) -> dict[str, objec
             "message": facts,
         },
     )  # fmt: skip
-    found = await cursor.fetchone()
-    assert found is not None
-    return dict(
-        zip(("outcome", "message_id", "contact_id", "conversation_id", "dispatched"), found, strict=True)
-    )
+    [found] = await cursor.fetchall()
+    return _First(*found)
 
 
-async def record_opt_out(conn: Connection, row: AcceptedRow, facts: str, contact_id: object) -> None:
+async def _restamp(conn: Connection, row: AcceptedRow, message_id: UUID | None, line: str) -> None:
+    parameters = {"organization_id": row.organization_id, "message_id": message_id, "preview": line}
+    await conn.execute(_Q["restamp_message"], parameters)
+
+
+async def record_opt_out(conn: Connection, row: AcceptedRow, facts: str, contact_id: UUID | None) -> None:
     """T2, committed by itself: whoever asked to leave must not become a new opportunity in T3."""
     await conn.execute(
         _Q["record_opt_out"],
@@ -156,7 +163,7 @@ async def record_opt_out(conn: Connection, row: AcceptedRow, facts: str, contact
 async def run_effects(
     conn: Connection,
     row: AcceptedRow,
-    message_id: object,
+    message_id: UUID | None,
     *,
     dispatch: bool,
     status: str,
@@ -171,24 +178,40 @@ async def run_effects(
             "lead_source": "whatsapp" if row.provider == "zernio" else "api",
         },
     )  # fmt: skip
-    found = await cursor.fetchone()
-    assert found is not None
-    return str(found[0])
+    [(done,)] = await cursor.fetchall()
+    return str(done)
 
 
-async def _break_contract(db: Database, row: AcceptedRow, error: ContractError | InvalidJson) -> TryOutcome:
+async def _break_contract(
+    conn: Connection, row: AcceptedRow, error: ContractError | InvalidJson
+) -> TryOutcome:
     """Closes the row as `error`, with a notice, so that no message vanishes in silence."""
     fields = error.fields if isinstance(error, ContractError) else ("body",)
-    async with db.transaction() as conn:
-        if not await close(conn, row, "error", f"contract: {', '.join(fields)}"):
-            return TryOutcome.SUPERSEDED
-        await tell.out_of_contract(conn, row.organization_id, row.id, fields)
-    return TryOutcome.CONTRACT
+
+    async def end() -> TryOutcome:
+        async with conn.transaction():
+            if not await close(conn, row, "error", f"contract: {', '.join(fields)}", **names_in(row)):
+                return TryOutcome.SUPERSEDED
+            await tell.out_of_contract(conn, row.organization_id, row.id, fields)
+        return TryOutcome.CONTRACT
+
+    return await at_once(end)
 
 
-def _names(message: NewMessage) -> dict[str, str]:
+def names(message: NewMessage) -> dict[str, str | None]:
+    """What the closing update calls a message."""
     event = "message.received" if message.direction == "inbound" else "message.sent"
     return {"event_type": event, "external_id": message.external_id}
+
+
+def names_in(row: AcceptedRow) -> dict[str, str | None]:
+    """The same out of a body that breaks the contract, as far as it can be read."""
+    try:
+        body = parse_object(row.raw_body)
+    except InvalidJson:
+        return {}
+    provider = provider_for(row.provider)
+    return {"event_type": provider.event_type(body) or None, "external_id": provider.external_id(body)}
 
 
 async def at_once(work: Callable[[], Awaitable[_T]]) -> _T:

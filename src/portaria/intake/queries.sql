@@ -57,17 +57,19 @@ WHERE provider = ANY (%(providers)s) AND provider_profile_id = %(profile_id)s AN
 ORDER BY provider
 LIMIT 2;
 
+-- A row with a time of try waits for nothing: it was tried, or is being replayed by hand.
 -- name: backlog
 SELECT count(*), extract(epoch FROM now() - min(received_at))
 FROM (
     SELECT received_at FROM webhook_events_log
     WHERE status = 'received' AND valid_signature AND attempts = 0 AND error_message IS NULL
+        AND last_attempt_at IS NULL
     ORDER BY received_at
     LIMIT %(bound)s
 ) AS waiting;
 
 -- name: ingest_message
-SELECT outcome, message_id, contact_id, conversation_id, dispatched
+SELECT outcome, message_id, contact_id, dispatched
 FROM fn_ingest_message(
     %(row)s, %(attempts)s, %(tried_at)s, %(organization_id)s, %(session_id)s, %(message)s::jsonb
 );
@@ -108,8 +110,10 @@ SELECT id, contact_id, direction, fn_is_dispatched(organization_id, id)
 FROM messages
 WHERE organization_id = %(organization_id)s AND external_id = %(external_id)s;
 
+-- Rows that end (past the window, at the ceiling) are selected too. A row claimed by hand, which alone has
+-- a time of try without attempts and without an error, is left to its claim for a minute.
 -- name: replay_candidates
-SELECT id, attempts, past_window
+SELECT id, attempts, last_attempt_at, past_window
 FROM (
     SELECT id, attempts, last_attempt_at, received_at,
         received_at <= now() - interval '6 hours' AS past_window,
@@ -119,19 +123,27 @@ FROM (
     FROM webhook_events_log
     WHERE status = 'received' AND received_at < now() - interval '5 minutes' AND valid_signature
         AND (last_attempt_at IS NULL OR last_attempt_at < %(round_started)s)
+        AND (attempts > 0 OR error_message IS NOT NULL OR last_attempt_at IS NULL
+            OR last_attempt_at < now() - interval '1 minute')
 ) AS pending
 ORDER BY turn, last_attempt_at NULLS FIRST, received_at
 LIMIT %(rows)s;
 
 -- name: claim_for_replay
-UPDATE webhook_events_log SET attempts = attempts + 1, last_attempt_at = clock_timestamp()
-WHERE id = (
+UPDATE webhook_events_log AS w SET attempts = w.attempts + 1, last_attempt_at = clock_timestamp()
+WHERE w.id = (
     SELECT id FROM webhook_events_log
     WHERE id = %(row)s AND status = 'received' AND valid_signature AND attempts = %(attempts)s
-        AND attempts < %(ceiling)s AND received_at > now() - interval '6 hours'
+        AND last_attempt_at IS NOT DISTINCT FROM %(tried_at)s
+        AND received_at > now() - interval '6 hours'
     FOR UPDATE SKIP LOCKED
 )
-RETURNING id;
+RETURNING w.id, w.organization_id, w.channel_session_id, w.provider, w.raw_body, w.attempts, w.last_attempt_at,
+    EXISTS (
+        SELECT 1 FROM channel_sessions AS s
+        WHERE s.organization_id = w.organization_id AND s.id = w.channel_session_id
+            AND s.archived_at IS NOT NULL
+    ), false;
 
 -- name: claim_by_hand
 UPDATE webhook_events_log SET
@@ -157,9 +169,21 @@ WHERE id IN (
 -- name: lock_round
 SELECT pg_try_advisory_xact_lock(fn_lock_key('replay', ''));
 
+-- Waiting is all that this transaction does: no other limit cuts it short.
+-- name: wait_at_most
+SELECT set_config('lock_timeout', %(wait)s, true), set_config('statement_timeout', '0', true);
+
 -- name: wait_for_round
 SELECT pg_advisory_xact_lock(fn_lock_key('replay', ''));
 
+-- name: is_round_due
+SELECT NOT EXISTS (
+    SELECT 1 FROM cron_rounds
+    WHERE name = 'webhook-replay' AND last_round_at <= clock_timestamp()
+        AND last_round_at > clock_timestamp() - make_interval(secs => %(every)s)
+);
+
+-- A time in the future is a clock that was put back: due.
 -- name: take_due_round
 INSERT INTO cron_rounds AS c (name, last_round_at) VALUES ('webhook-replay', clock_timestamp())
 ON CONFLICT (name) DO UPDATE SET last_round_at = excluded.last_round_at
@@ -185,16 +209,16 @@ RETURNING id;
 UPDATE messages SET body = %(body)s, edited_at = %(at)s
 WHERE organization_id = %(organization_id)s AND external_id = %(external_id)s
     AND (edited_at IS NULL OR edited_at < %(at)s)
-RETURNING id, conversation_id, sent_at;
+RETURNING id, conversation_id, sent_at, deleted_at IS NOT NULL;
 
--- name: preview_of_edit
+-- name: preview_of_change
 UPDATE conversations SET last_message_preview = %(preview)s
 WHERE organization_id = %(organization_id)s AND id = %(conversation_id)s AND last_message_at = %(sent_at)s;
 
 -- name: apply_delete
 UPDATE messages SET deleted_at = %(at)s
 WHERE organization_id = %(organization_id)s AND external_id = %(external_id)s AND deleted_at IS NULL
-RETURNING id, conversation_id, sent_at;
+RETURNING id, conversation_id, sent_at, true;
 
 -- name: message_exists
 SELECT EXISTS (
@@ -205,8 +229,8 @@ SELECT EXISTS (
 -- name: apply_session_state
 UPDATE channel_sessions SET state = %(state)s, state_at = %(at)s
 WHERE organization_id = %(organization_id)s AND id = %(session_id)s
-    AND (state_at IS NULL OR state_at <= %(at)s)
-RETURNING phone_number, account_id;
+    AND (state_at IS NULL OR state_at < %(at)s OR (state_at = %(at)s AND state <> %(state)s))
+RETURNING id;
 
 -- name: apply_template_review
 INSERT INTO channel_templates AS t (
@@ -218,7 +242,8 @@ INSERT INTO channel_templates AS t (
 ON CONFLICT (organization_id, channel_session_id, template_id) DO UPDATE SET
     name = excluded.name, language = excluded.language, status = excluded.status,
     reason = excluded.reason, status_at = excluded.status_at
-WHERE t.status_at <= excluded.status_at
+WHERE t.status_at < excluded.status_at
+    OR (t.status_at = excluded.status_at AND t.status <> excluded.status)
 RETURNING template_id;
 
 -- name: list_arrivals
@@ -243,19 +268,16 @@ SELECT id, organization_id, channel_session_id, provider, status, valid_signatur
 FROM webhook_events_log
 WHERE id = %(row)s;
 
+-- Accepted rows alone: whatever was processed before its answer has its event's name since.
 -- name: replayable
 SELECT id
 FROM webhook_events_log
 WHERE valid_signature AND provider = 'zernio'
+    AND organization_id IS NOT NULL AND channel_session_id IS NOT NULL
+    AND (event_type IS NULL OR event_type IN ('message.received', 'message.sent'))
+    AND NOT (status = 'processed' AND error_message IS NOT DISTINCT FROM 'conta_desconhecida')
     AND status = %(status)s
     AND (%(organization_id)s::uuid IS NULL OR organization_id = %(organization_id)s)
     AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
 ORDER BY received_at, id;
-
--- name: oldest_pending
-SELECT extract(epoch FROM clock_timestamp() - received_at)
-FROM webhook_events_log
-WHERE status = 'received' AND valid_signature
-ORDER BY received_at
-LIMIT 1;

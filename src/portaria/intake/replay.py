@@ -8,10 +8,9 @@ are conditional, so a round that lost its lock does no harm.
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime
 from uuid import UUID
 
 import psycopg
@@ -20,11 +19,8 @@ import structlog
 from portaria.audit import record
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
-from portaria.db.sqlstate import is_infrastructure
-from portaria.intake.accepted import CEILING, AcceptedRow, TryOutcome, describe, load_row, record_failure
-from portaria.intake.give_up import give_up, must_end
-from portaria.intake.ingest import ingest
-from portaria.telemetry import TRIES
+from portaria.intake.accepted import TryOutcome, describe
+from portaria.intake.replay_row import Candidate, replay_row
 
 _Q = load_queries("portaria.intake")
 _SELECTED_AT_ONCE = 2000
@@ -62,24 +58,52 @@ class Round:
         }
 
 
+async def run_replay(db: Database, stop: asyncio.Event, *, every: float = 60.0, pace: Pace = Pace()) -> None:
+    """The cron's loop in every worker, never behind jobs: whoever comes first when a round is due runs it."""
+    while not stop.is_set():
+        try:
+            await replay_round(db, every=every, pace=pace, stop=stop)
+        except Exception as error:
+            log.warning("replay_round_failed", error=describe(error))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(stop.wait(), min(5.0, every))
+
+
 async def replay_round(
-    db: Database, *, wait: float = 0.0, every: float = 0.0, pace: Pace = Pace()
+    db: Database,
+    *,
+    wait: float = 0.0,
+    every: float = 0.0,
+    pace: Pace = Pace(),
+    stop: asyncio.Event | None = None,
 ) -> Round | None:
     """One round. None when another one is running and did not end within `wait` seconds, or when the
-    last one began less than `every` seconds ago by the database's clock.
+    last one began less than `every` seconds ago by the database's clock. Once `stop` is set, no new row
+    is taken.
     """
+    if not await _is_due(db, every):
+        return None
     async with _round_lock(db, wait) as ours:
         if not ours:
             log.warning("replay_round_skipped", reason="another round is running")
             return None
-        if not await _is_due(db, every):
+        if not await _begin(db, every):
             return None
         done = Round()
-        await _close_never_accepted(db, done)
-        await _replay_all(db, done, pace)
-        await _audit(db, done)
+        try:
+            await _replay_all(db, done, pace, stop or asyncio.Event())
+            done.never_accepted = await _close_never_accepted(db)
+        finally:
+            await _audit(db, done)
     log.info("replay_round", **done.summary)
     return done
+
+
+async def _is_due(db: Database, every: float) -> bool:
+    """Asked before the lock, so that nobody tells of a round skipped that was not due."""
+    async with db.connection() as conn:
+        [(due,)] = await (await conn.execute(_Q["is_round_due"], {"every": every})).fetchall()
+    return bool(due)
 
 
 @asynccontextmanager
@@ -98,9 +122,9 @@ async def _round_lock(db: Database, wait: float) -> AsyncIterator[bool]:
 
 async def _lock(conn: Connection, wait: float) -> bool:
     if wait <= 0:
-        found = await (await conn.execute(_Q["lock_round"])).fetchone()
-        return bool(found and found[0])
-    await conn.execute("SELECT set_config('lock_timeout', %s, true)", (f"{int(wait * 1000)}ms",))
+        [(ours,)] = await (await conn.execute(_Q["lock_round"])).fetchall()
+        return bool(ours)
+    await conn.execute(_Q["wait_at_most"], {"wait": f"{int(wait * 1000)}ms"})
     try:
         async with conn.transaction():
             await conn.execute(_Q["wait_for_round"])
@@ -109,104 +133,45 @@ async def _lock(conn: Connection, wait: float) -> bool:
     return True
 
 
-async def run_replay(db: Database, stop: asyncio.Event, *, every: float = 60.0, pace: Pace = Pace()) -> None:
-    """The cron's loop in every worker, never behind jobs: whoever comes first when a round is due runs it."""
-    while not stop.is_set():
-        try:
-            await replay_round(db, every=every, pace=pace)
-        except Exception as error:
-            log.warning("replay_round_failed", error=describe(error))
-        with suppress(TimeoutError):
-            await asyncio.wait_for(stop.wait(), min(5.0, every))
-
-
-async def _is_due(db: Database, every: float) -> bool:
+async def _begin(db: Database, every: float) -> bool:
     async with db.connection() as conn:
         return (await conn.execute(_Q["take_due_round"], {"every": every})).rowcount == 1
 
 
-async def _replay_all(db: Database, done: Round, pace: Pace) -> None:
+async def _replay_all(db: Database, done: Round, pace: Pace, stop: asyncio.Event) -> None:
     """In turn across organizations, so that failing rows hide nobody's good ones."""
     ends = time.monotonic() + pace.round_seconds
     async with db.connection() as conn:
-        started = await _one(conn, "database_now")
+        [(started,)] = await (await conn.execute(_Q["database_now"])).fetchall()
     seen: set[UUID] = set()
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and not stop.is_set():
         async with db.connection() as conn:
             cursor = await conn.execute(
                 _Q["replay_candidates"], {"round_started": started, "rows": _SELECTED_AT_ONCE}
             )
-            found = [c for c in await cursor.fetchall() if c[0] not in seen]
+            found = [c for row in await cursor.fetchall() if (c := Candidate(*row)).id not in seen]
         if not found:
             return
-        seen.update(c[0] for c in found)
-        candidates = iter(found)
+        seen.update(c.id for c in found)
+        in_turn = iter(found)
+
+        async def take_turns() -> None:
+            for candidate in in_turn:  # noqa: B023 - shared by the takers of one selection
+                if time.monotonic() >= ends or stop.is_set():
+                    return
+                ended = await replay_row(db, candidate, pace.row_seconds)
+                if ended is not None:
+                    done.outcomes[ended] += 1
+
         async with asyncio.TaskGroup() as takers:
             for _ in range(pace.at_once):
-                takers.create_task(_take_turns(db, candidates, done, pace, ends))
+                takers.create_task(take_turns())
 
 
-async def _take_turns(
-    db: Database, candidates: Iterator[tuple[UUID, int, bool]], done: Round, pace: Pace, ends: float
-) -> None:
-    """Takes rows off the shared list until it is empty or the round's time is over."""
-    while time.monotonic() < ends and (candidate := next(candidates, None)) is not None:
-        await _take(db, *candidate, done, pace)
-
-
-async def _take(db: Database, row: UUID, attempts: int, past_window: bool, done: Round, pace: Pace) -> None:
-    """One row of a round: claimed, tried within its time, its failure kept."""
-    try:
-        async with asyncio.timeout(pace.row_seconds):
-            held = await _hold(db, row, attempts, past_window)
-    except Exception as error:
-        log.warning("replay_not_claimed", row=str(row), error=describe(error))
-        return
-    if held is None:
-        return
-    unspent = attempts if held.attempts > attempts else held.attempts
-    try:
-        async with asyncio.timeout(pace.row_seconds):
-            outcome = await (give_up(db, held) if must_end(held) else ingest(db, held, again=True))
-    except Exception as error:
-        outcome = await _failed(db, held, error, unspent=unspent)
-    done.outcomes[held.organization_id, outcome] += 1
-    TRIES.labels("replay", outcome).inc()
-    log.info("message_" + outcome, row=str(row), organization=str(held.organization_id), attempts=held.attempts)
-
-
-async def _hold(db: Database, row: UUID, attempts: int, past_window: bool) -> AcceptedRow | None:
-    """Raises the row's attempts before any work, unless it is beyond ingesting (spec 2.4)."""
+async def _close_never_accepted(db: Database) -> int:
+    """Nothing was promised for them: closed without a notice (spec 2.4). Returns how many."""
     async with db.connection() as conn:
-        if not past_window and attempts < CEILING:
-            parameters = {"row": row, "attempts": attempts, "ceiling": CEILING}
-            claimed = await (await conn.execute(_Q["claim_for_replay"], parameters)).fetchone()
-            if claimed is None:
-                return None
-            attempts += 1
-        held = await load_row(conn, row)
-    if held is None or held.attempts != attempts:
-        return None
-    return held
-
-
-async def _failed(db: Database, row: AcceptedRow, error: BaseException, *, unspent: int) -> TryOutcome:
-    """Keeps a failed try. A failure at the ceiling ends the row in its finishing update."""
-    log.warning("replay_failed", row=str(row.id), attempts=row.attempts, error=describe(error))
-    try:
-        if unspent < row.attempts == CEILING and not is_infrastructure(error):
-            return await give_up(db, row, describe(error))
-        async with db.connection() as conn:
-            await record_failure(conn, row, error, spent=row.attempts, unspent=unspent)
-    except Exception as unwritten:
-        log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
-    return TryOutcome.KEPT if must_end(row) else TryOutcome.FAILED
-
-
-async def _close_never_accepted(db: Database, done: Round) -> None:
-    """Nothing was promised for them: closed without a notice (spec 2.4)."""
-    async with db.connection() as conn:
-        done.never_accepted = (await conn.execute(_Q["close_never_accepted"])).rowcount
+        return (await conn.execute(_Q["close_never_accepted"])).rowcount
 
 
 async def _audit(db: Database, done: Round) -> None:
@@ -216,15 +181,11 @@ async def _audit(db: Database, done: Round) -> None:
         if outcome in _PROCESSED | _GAVE_UP:
             kind = "processed" if outcome in _PROCESSED else "gave_up"
             by_organization.setdefault(organization_id, Counter())[kind] += rows
+    if not by_organization:
+        return
     async with db.connection() as conn:
         for organization_id, counts in by_organization.items():
             await record(
                 conn, organization_id=organization_id, action="webhook.replay_run", actor="webhook-replay",
                 metadata=dict(counts),
             )  # fmt: skip
-
-
-async def _one(conn: Connection, query: str) -> datetime:
-    found = await (await conn.execute(_Q[query])).fetchone()
-    assert found is not None and isinstance(found[0], datetime)
-    return found[0]

@@ -10,7 +10,7 @@ from portaria.notices import open_notice
 NOT_IN_CRM: Final = "Uma mensagem do número oficial não entrou no CRM"
 UNATTENDED: Final = "Uma mensagem do número oficial ficou sem atendimento"
 OUT_OF_CONTRACT: Final = "Uma mensagem do número oficial veio fora do contrato"
-SECRET_UNREADABLE: Final = "O segredo de um canal não pôde ser lido"
+SECRET_UNREADABLE: Final = "O segredo de um canal não pôde ser lido"  # noqa: S105 - a title
 DELIVERY_REFUSED: Final = "Uma entrega foi recusada pelo tamanho ou formato"
 
 _CHECK_PANEL: Final = "Confira as conversas no painel do provedor e responda por lá o que faltar."

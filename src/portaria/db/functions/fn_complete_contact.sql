@@ -1,4 +1,5 @@
--- Fills what a known contact lacks; a phone that another contact holds is noted, never moved (5.9).
+-- Fills what a known contact lacks; a phone that another contact holds, under any of its spellings, is
+-- noted, never moved (provider facts 5.1, 5.9).
 CREATE OR REPLACE FUNCTION fn_complete_contact(p_org uuid, p_contact uuid, p_message jsonb) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -17,14 +18,22 @@ BEGIN
     END IF;
 
     IF v_known.phone_number IS NULL AND v_phone IS NOT NULL THEN
-        BEGIN
-            UPDATE contacts SET phone_number = v_phone
-            WHERE organization_id = p_org AND id = p_contact AND phone_number IS NULL;
-        EXCEPTION WHEN unique_violation THEN
-            UPDATE contacts SET
-                source_metadata = source_metadata || jsonb_build_object('telefone_em_conflito', v_phone)
-            WHERE organization_id = p_org AND id = p_contact;
-        END;
+        IF NOT EXISTS (
+            SELECT 1 FROM jsonb_array_elements_text(p_message -> 'phone_spellings') AS spelling
+            JOIN contacts c ON c.organization_id = p_org AND c.phone_number = spelling
+        ) THEN
+            BEGIN
+                UPDATE contacts SET phone_number = v_phone
+                WHERE organization_id = p_org AND id = p_contact AND phone_number IS NULL;
+                RETURN;
+            EXCEPTION WHEN unique_violation THEN
+                NULL;  -- taken a moment ago
+            END;
+        END IF;
+        UPDATE contacts SET
+            source_metadata = source_metadata || jsonb_build_object('telefone_em_conflito', v_phone)
+        WHERE organization_id = p_org AND id = p_contact
+            AND source_metadata ->> 'telefone_em_conflito' IS DISTINCT FROM v_phone;
     END IF;
 END
 $$;

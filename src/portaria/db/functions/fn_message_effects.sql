@@ -1,7 +1,8 @@
 -- T3 (spec 2.3), one statement, one transaction: the row's closing, an open lead for the contact,
 -- `message.received` and, unless the answer would come too late, `ai_agent.dispatch_requested`.
 -- The closing comes first: it decides whose try this is, so a slow try and its successor cannot both
--- have effects. Returns 'done', 'already' (effects were complete) or 'superseded'.
+-- have effects. Returns 'done', 'already' (its dispatch request exists: `processed`, whatever was to
+-- be) or 'superseded'.
 CREATE OR REPLACE FUNCTION fn_message_effects(
     p_row uuid, p_attempts integer, p_tried_at timestamptz, p_org uuid, p_message uuid,
     p_dispatch boolean, p_status text, p_note text, p_lead_source text
@@ -26,17 +27,20 @@ BEGIN
     WHERE organization_id = p_org AND id = v_message.contact_id
     FOR NO KEY UPDATE;
     IF fn_is_dispatched(p_org, p_message) THEN
+        UPDATE webhook_events_log SET status = 'processed', error_message = NULL
+        WHERE id = p_row AND (status <> 'processed' OR error_message IS NOT NULL);
         RETURN 'already';
     END IF;
     SELECT payload INTO v_payload FROM event_log
     WHERE organization_id = p_org AND entity_id = p_message AND entity_kind = 'message'
         AND event_type = 'message.received';
     IF FOUND THEN
-        -- The effects ran without the dispatch: no lead is made twice.
+        -- The effects ran without the dispatch: no lead is made twice. Whoever is blocked by now is.
         IF p_dispatch THEN
             INSERT INTO event_log (organization_id, id, event_type, entity_kind, entity_id, payload)
             VALUES (
-                p_org, gen_random_uuid(), 'ai_agent.dispatch_requested', 'message', p_message, v_payload
+                p_org, gen_random_uuid(), 'ai_agent.dispatch_requested', 'message', p_message,
+                v_payload || jsonb_build_object('blocked', v_contact.is_blocked)
             );
         END IF;
         RETURN 'done';

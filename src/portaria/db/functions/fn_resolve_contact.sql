@@ -44,7 +44,8 @@ BEGIN
             SELECT id INTO STRICT v_contact FROM contacts
             WHERE organization_id = p_org AND phone_number = v_phone;
         END IF;
-    ELSE
+    END IF;
+    IF v_fresh IS NULL THEN
         PERFORM fn_complete_contact(p_org, v_contact, p_message);
     END IF;
 
