@@ -101,7 +101,8 @@ def test_it_serves_by_socket_and_password_only(server: EmbeddedServer, used_fold
     url = server.url("postgres")
     with pytest.raises(psycopg.OperationalError, match="password"):
         psycopg.connect(url.replace(url.split(":")[2].split("@")[0], "guessed"))
-    assert stat.S_IMODE((used_folder / "postgres.password").stat().st_mode) == 0o600
+    for name in ("postgres.password", "postgres.log"):
+        assert stat.S_IMODE((used_folder / name).stat().st_mode) == 0o600
     assert stat.S_IMODE((used_folder / "postgres").stat().st_mode) == 0o700
 
 

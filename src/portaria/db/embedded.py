@@ -188,7 +188,8 @@ class EmbeddedServer:
         cluster.make(self.data_dir, place)
         (place.cluster / "postmaster.pid").unlink(missing_ok=True)
         argv = [str(place.programs / "postgres"), "-D", str(place.cluster), "-k", str(place.socket_dir)]
-        with self._log_file().open("ab") as log:
+        # What clients wrote may stand in the log.
+        with open(self._log_file(), "ab", opener=lambda path, flags: os.open(path, flags, 0o600)) as log:
             return lifeline.spawn(
                 [*argv, *(f"-c{key}={value}" for key, value in self.settings.items())],
                 if_orphaned=signal.SIGINT,  # a fast shutdown
