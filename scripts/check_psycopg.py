@@ -11,7 +11,7 @@ _IMPORT = ast.Import | ast.ImportFrom
 
 def main() -> int:
     offences = [
-        f"src/portaria/{file.relative_to(PACKAGE)}:{line}: imports the driver, but no query of its own runs there"
+        f"src/portaria/{file.relative_to(PACKAGE)}:{line}: imports the driver where no query runs"
         for file in sorted(PACKAGE.rglob("*.py"))
         if not _may_import(file)
         for line in imports_of_driver(file)
