@@ -17,18 +17,11 @@ from portaria.accounts.http import PREFIX, EventLimits, IncomingEvents
 from portaria.accounts.lost import LostDeliveries
 from portaria.asgi import Front, Receive, Scope, Send
 from portaria.db.pool import Database
+from tests.accounts.workbench import Bench
 from tests.support.http import serving
 
 LIMITS = EventLimits()
 TOKEN = "token-inventado-do-accounts-0123456789"
-
-
-def envelope(event_id: str = "evt_1", **more: Any) -> dict[str, Any]:
-    """A whole event; `more` replaces or adds fields."""
-    return {
-        "event_id": event_id, "event_type": "INSTALLMENT_OVERDUE", "occurred_at": "2026-10-27T10:00:00Z",
-        "data": {"subscription_id": "sub_1", "version": 1},
-    } | more  # fmt: skip
 
 
 @dataclass
@@ -113,3 +106,8 @@ async def open_inbox(
 async def inbox(db: Database, owner: psycopg.Connection) -> AsyncIterator[Inbox]:
     async with open_inbox(db, owner) as opened:
         yield opened
+
+
+@pytest.fixture
+def bench(db: Database, owner: psycopg.Connection) -> Bench:
+    return Bench(db, owner)

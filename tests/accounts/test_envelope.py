@@ -10,7 +10,7 @@ import pytest
 
 from portaria.accounts.envelope import clean, parse, parse_time
 from portaria.errors import Refusal
-from tests.accounts.conftest import envelope
+from tests.accounts.workbench import envelope
 
 
 def refused(raw: bytes) -> str:

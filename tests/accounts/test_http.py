@@ -9,7 +9,8 @@ import psycopg
 
 from portaria.accounts.http import PREFIX, EventLimits
 from portaria.db.pool import Database
-from tests.accounts.conftest import TOKEN, Inbox, envelope, open_inbox
+from tests.accounts.conftest import TOKEN, Inbox, open_inbox
+from tests.accounts.workbench import envelope
 
 BEARER = f"Bearer {TOKEN}"
 REFUSE = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$"

@@ -1,7 +1,7 @@
 """A queue whose bodies the test writes, and the means to look at what is left of a job."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -10,8 +10,6 @@ import pytest
 
 from portaria.db.pool import Database
 from portaria.jobs import Queue, Runner
-
-Wait = Callable[..., Awaitable[None]]
 
 
 @pytest.fixture
@@ -30,14 +28,6 @@ async def working(queue: Queue, **pace: Any) -> AsyncIterator[asyncio.Event]:
     finally:
         stop.set()
         await running
-
-
-async def until(condition: Callable[[], object], *, within: float = 10.0) -> None:
-    """Waits for `condition` without holding up the loop."""
-    deadline = asyncio.get_running_loop().time() + within
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, f"not within {within} s"
-        await asyncio.sleep(0.01)
 
 
 def jobs(owner: psycopg.Connection) -> list[tuple[Any, ...]]:

@@ -10,7 +10,8 @@ import pytest
 from portaria.db.pool import Database
 from portaria.jobs import Job, Queue, alive, enqueue
 from tests.conftest import TestDatabase
-from tests.jobs.conftest import jobs, until, working
+from tests.jobs.conftest import jobs, working
+from tests.support.waiting import until
 
 
 class Recorder:

@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 from portaria.db.pool import Database
 from portaria.jobs import Job, Queue, Runner, enqueue
 from tests.conftest import TestDatabase
-from tests.jobs.conftest import jobs, until, working
+from tests.jobs.conftest import jobs, working
+from tests.support.waiting import until
 
 STALE = "INSERT INTO procrastinate_workers (last_heartbeat) VALUES (now() - interval '1 hour') RETURNING id"
 LIVE = "INSERT INTO procrastinate_workers DEFAULT VALUES RETURNING id"
