@@ -81,6 +81,13 @@ class Settings(BaseSettings):
     use_case_within: float = Field(60.0, gt=0)
     """The longest one attempt of a use case may take."""
 
+    form_rate: int = Field(30, ge=0)
+    """Submissions a minute of one address to one lead form; 0: no limit."""
+    vapid_private_key: SecretStr = SecretStr("")
+    """Signs Web Push; without one no browser is told. Made by `portaria keys`."""
+    vapid_subject: str = "mailto:portaria@example.com"
+    """How push services reach whoever runs this installation: a `mailto:` or `https:` address."""
+
     pool_size: int = Field(8, ge=1)
     session_cache_ttl: float = 5.0
     stop_grace: float = 8.0

@@ -1,4 +1,7 @@
-"""The command line (spec 7): parses and calls, decides nothing. Exit 0 done, 1 refused or failed, 2 wrong use."""
+"""The command line (spec 7): parses and calls, decides nothing.
+
+Exit 0 done, 1 refused or failed, 2 wrong use.
+"""
 
 import typer
 
@@ -15,6 +18,7 @@ app.command()(processes.worker)
 app.command()(processes.migrate)
 app.command()(processes.replay)
 app.command()(processes.doctor)
+app.command()(processes.keys)
 app.add_typer(org.app, name="org")
 app.add_typer(member.app, name="member")
 app.add_typer(channel.app, name="channel")

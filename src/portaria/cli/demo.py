@@ -8,12 +8,18 @@ from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
 
+import msgspec
+
+from portaria.automations.rulebook import create_rule, list_rules
+from portaria.automations.rules import RuleDraft
 from portaria.cli.dev_home import DevKeys
+from portaria.crm.forms import LeadFormDraft, create_form, list_forms
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
 from portaria.identity.members import add_member, list_members
 from portaria.identity.organizations import create_organization
 from portaria.identity.passwords import Passwords
+from portaria.identity.principal import Principal, Role
 from portaria.identity.secret_box import SecretBox
 from portaria.intake.channels import ChannelRequest, create_channel
 
@@ -47,6 +53,8 @@ class Demo:
     channel_token: str
     account_id: str
     channel_secret: str
+    form_token: str
+    rule_id: UUID
     admin_email: str = ADMIN_EMAIL
 
     def describe(self, url: str) -> dict[str, Any]:
@@ -63,6 +71,12 @@ class Demo:
                 "account_id": self.account_id,
                 "secret": self.channel_secret,
             },
+            "form": {
+                "token": self.form_token,
+                "url": f"{url}/api/v1/lead-forms/{self.form_token}",
+                "page": f"{url}/f/{self.form_token}",
+            },
+            "rule_id": str(self.rule_id),
         }
 
 
@@ -74,13 +88,13 @@ async def ensure_demo(db: Database, box: SecretBox, keys: DevKeys) -> Demo:
             organization_id = await _make(conn, box, keys)
         await _set_passwords(conn, keys)
         channel_id, token = await _set_channel_secret(conn, box, organization_id, keys)
-        members = [
-            DemoMember(m.user_id, m.email, m.name, m.role)
-            for m in await list_members(conn, organization_id, limit=50)
-        ]
+        found = await list_members(conn, organization_id, limit=50)
+        members = [DemoMember(m.user_id, m.email, m.name, m.role) for m in found]
+        form_token, rule_id = await _form_and_rotation(conn, organization_id, members)
     return Demo(
-        organization_id, keys.admin_password, members, channel_id, token, _ACCOUNT, keys.channel_secret
-    )
+        organization_id, keys.admin_password, members, channel_id, token, _ACCOUNT, keys.channel_secret,
+        form_token, rule_id,
+    )  # fmt: skip
 
 
 async def _make(conn: Connection, box: SecretBox, keys: DevKeys) -> UUID:
@@ -98,6 +112,30 @@ async def _make(conn: Connection, box: SecretBox, keys: DevKeys) -> UUID:
     )
     await create_channel(conn, box, organization_id, request, actor="dev")
     return organization_id
+
+
+async def _form_and_rotation(
+    conn: Connection, organization_id: UUID, members: list[DemoMember]
+) -> tuple[str, UUID]:
+    """The first form and the first rule; made when there is none."""
+    [admin] = [m for m in members if m.email == ADMIN_EMAIL]
+    principal = Principal(
+        admin.user_id, admin.email, admin.name, True, organization_id, "", Role.admin,
+        "America/Sao_Paulo", "pt_BR",
+    )  # fmt: skip
+    forms = await list_forms(conn, organization_id)
+    form = forms[0] if forms else await create_form(conn, principal, LeadFormDraft("Fale conosco"))
+    rules = await list_rules(conn, organization_id)
+    if rules:
+        return form.path_token, rules[0].id
+    queue = [{"user_id": str(m.user_id), "pausado": False} for m in members if m.role == "agent"]
+    draft = {
+        "name": "Rodízio dos leads novos",
+        "trigger_event": "lead.created",
+        "actions": [{"type": "assign_owner", "config": {"modo": "rodizio", "fila": queue}}],
+    }
+    rule = await create_rule(conn, principal, msgspec.convert(draft, RuleDraft))
+    return form.path_token, rule.id
 
 
 async def _organization(conn: Connection) -> UUID | None:
@@ -118,6 +156,5 @@ async def _set_channel_secret(
         "organization_id": organization_id, "account_id": _ACCOUNT,
         "ciphertext": box.encrypt(keys.channel_secret),
     }  # fmt: skip
-    row = await (await conn.execute(_Q["set_channel_secret"], parameters)).fetchone()
-    assert row is not None
-    return row[0], row[1]
+    [(channel_id, token)] = await (await conn.execute(_Q["set_channel_secret"], parameters)).fetchall()
+    return channel_id, token

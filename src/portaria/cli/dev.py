@@ -4,12 +4,11 @@ import asyncio
 import os
 import socket
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import httpx
 import typer
-from psycopg.conninfo import conninfo_to_dict, make_conninfo
+from psycopg.conninfo import make_conninfo
 
 from portaria.cli.demo import Demo, ensure_demo
 from portaria.cli.dev_home import DevHome, DevKeys
@@ -28,9 +27,9 @@ def dev(
     """Starts everything: database, web, worker, and a demo organization to try it on."""
     _check_port(port)
     home = DevHome(data_dir.resolve())
+    server, owner_url = _database(home)  # first: it refuses a data directory that is in use
     home.withdraw()
     keys = home.keys()
-    server, owner_url = _database(home)
     try:
         migrate(owner_url, app_password=keys.app_password)
         app_url = make_conninfo(owner_url, user="portaria_app", password=keys.app_password)
@@ -49,7 +48,7 @@ def dev(
             Process("web", [*program, "web"], environment),
             Process("worker", [*program, "worker"], environment),
         ]
-        supervise(children, ready=lambda: _answers(url), on_ready=announce, grace=6.0)
+        supervise(children, ready=lambda: _answers(url), on_ready=announce)
     finally:
         home.withdraw()
         if server:
@@ -64,6 +63,7 @@ def child_environment(keys: DevKeys, app_url: str, port: int) -> dict[str, str]:
         "PORTARIA_SECRET_KEY": keys.secret_key,
         "PORTARIA_INSTALLATION_SECRET": keys.installation_secret,
         "ACCOUNTS_WEBHOOK_TOKEN": keys.accounts_token,
+        "PORTARIA_VAPID_PRIVATE_KEY": keys.vapid_private_key,
         "PORTARIA_PUBLIC_URL": f"http://127.0.0.1:{port}",
         "PORTARIA_LOG_FORMAT": os.environ.get("PORTARIA_LOG_FORMAT", "console"),
         "PORTARIA_LOG_LEVEL": os.environ.get("PORTARIA_LOG_LEVEL", "warning"),
@@ -116,7 +116,7 @@ def _check_port(port: int) -> None:
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            typer.echo(f"Port {port} is in use. Choose another one: portaria dev --port {port + 80}", err=True)
+            typer.echo(f"Port {port} is in use; try: portaria dev --port {port + 80}", err=True)
             raise typer.Exit(1) from None
 
 

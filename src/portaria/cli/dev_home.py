@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from portaria.push.vapid import generate_private_key
+
 
 def _made_up() -> str:
     return secrets.token_urlsafe(24)
@@ -22,6 +24,7 @@ class DevKeys:
     accounts_token: str = field(default_factory=_made_up)
     channel_secret: str = field(default_factory=_made_up)
     admin_password: str = field(default_factory=_made_up)
+    vapid_private_key: str = field(default_factory=generate_private_key)
 
 
 class DevHome:

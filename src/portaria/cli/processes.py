@@ -1,17 +1,18 @@
 """`portaria web|worker|migrate|replay|doctor`: the processes of an installation, and its one-shot cares."""
 
-import asyncio
-import sys
+import secrets
 
 import psycopg
 import typer
+import uvloop
 
 from portaria import wiring
+from portaria.cli.doctor import examine
 from portaria.cli.output import command, emit, fail, say
 from portaria.db.migrate import MigrationFailed
 from portaria.db.migrate import migrate as run_migrate
-from portaria.cli.doctor import examine
 from portaria.intake.replay import replay_round
+from portaria.push.vapid import generate_private_key
 
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 
@@ -57,14 +58,19 @@ async def doctor(as_json: bool = _JSON) -> None:
         raise typer.Exit(1)
 
 
+def keys(as_json: bool = _JSON) -> None:
+    """Makes up fresh values for the settings that need a secret; nothing is stored."""
+    made = {
+        "PORTARIA_SECRET_KEY": secrets.token_urlsafe(32),
+        "PORTARIA_INSTALLATION_SECRET": secrets.token_urlsafe(32),
+        "PORTARIA_VAPID_PRIVATE_KEY": generate_private_key(),
+    }
+    emit(made, as_json, "\n".join(f"{name}={value}" for name, value in made.items()))
+
+
 def _run(process: wiring.ProcessMain) -> None:
     try:
-        if sys.platform != "win32":
-            import uvloop
-
-            uvloop.run(process(wiring.settings()))
-        else:
-            asyncio.run(process(wiring.settings()))
+        uvloop.run(process(wiring.settings()))
     except wiring.NotConfigured as error:
         say(str(error))
         raise typer.Exit(1) from None

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import httpx
 import typer
@@ -88,18 +88,14 @@ def message(
 @app.command()
 def status(
     external_id: str = typer.Argument(help="The message's id at the provider."),
-    outcome: str = typer.Option("delivered", help="delivered, read or failed."),
+    outcome: Literal["delivered", "read", "failed"] = typer.Option("delivered"),
     phone: str = typer.Option("+5511987650001"), url: str = _URL, secret: str = _SECRET,
     account_id: str = _ACCOUNT, data_dir: Path = _DATA_DIR, as_json: bool = _JSON,
 ) -> None:  # fmt: skip
     """What became of a message we sent."""
-    if outcome not in ("delivered", "read", "failed"):
-        raise typer.BadParameter("delivered, read or failed")
     target = _target(data_dir, url, secret, account_id)
     error = {"code": 131047, "title": "Re-engagement message"} if outcome == "failed" else None
-    body = samples.outcome(
-        outcome, target.account_id, external_id, phone, datetime.now(UTC), error=error  # type: ignore[arg-type]
-    )
+    body = samples.outcome(outcome, target.account_id, external_id, phone, datetime.now(UTC), error=error)
     _send(target, lambda: iter([(external_id, body)]), 1, 0.0, as_json)
 
 

@@ -281,3 +281,10 @@ WHERE valid_signature AND provider = 'zernio'
     AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
 ORDER BY received_at, id;
+
+-- name: oldest_pending
+SELECT extract(epoch FROM clock_timestamp() - received_at)
+FROM webhook_events_log
+WHERE status = 'received' AND valid_signature
+ORDER BY received_at
+LIMIT 1;

@@ -1,0 +1,120 @@
+"""The web process: the doors, the API, the console."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from uuid import UUID
+
+import uvicorn
+
+from portaria.accounts.http import PREFIX as EVENTS_PREFIX
+from portaria.accounts.lost import LostDeliveries
+from portaria.api.app import create_api
+from portaria.api.deps import ApiDeps
+from portaria.asgi import App, Front
+from portaria.console.app import create_console
+from portaria.console.deps import Console
+from portaria.crm.departure import release_leads
+from portaria.crm.forms.http import PAGE_PREFIX as FORM_PAGE_PREFIX
+from portaria.crm.forms.http import PREFIX as FORMS_PREFIX
+from portaria.db.pool import Database
+from portaria.identity.browser_sessions import BrowserSessionConfig, BrowserSessions
+from portaria.identity.passwords import Passwords
+from portaria.identity.throttle import Throttle, ThrottleLimits
+from portaria.identity.tokens import Tokens
+from portaria.intake.by_hand import Replayed, replay_by_hand
+from portaria.intake.http import PREFIX as INTAKE_PREFIX
+from portaria.intake.readiness import check_promise
+from portaria.push import Hub
+from portaria.settings import Settings
+from portaria.telemetry import configure_logging
+from portaria.wiring.basics import database_url, guarded, opened, secret_box
+from portaria.wiring.doors import build_incoming_events, build_intake, build_lead_forms
+
+_API_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/schema")
+
+
+async def run_web(config: Settings) -> None:
+    """The web process, until SIGTERM or SIGINT."""
+    configure_logging(config.log_level, config.log_format)
+    web = uvicorn.Config(
+        web_app(config), host=config.host, port=config.port, loop="uvloop", http="httptools",
+        ws="none", lifespan="on", access_log=False, log_config=None, server_header=False,
+        timeout_keep_alive=75, timeout_graceful_shutdown=int(config.stop_grace), backlog=4096,
+    )  # fmt: skip
+    await uvicorn.Server(web).serve()
+
+
+def web_app(config: Settings) -> Front:
+    """The ASGI application of a web process. Each kind of work has connections of its own, so that none
+    waits for another's.
+    """
+    url = database_url(config)
+    db = Database(url, name="portaria web", size=config.pool_size)
+    pages_db = Database(
+        url, name="portaria pages", size=config.pool_size, statement_timeout=config.read_within
+    )
+    ingest_db = Database(url, name="portaria ingest", size=config.first_attempts, statement_timeout=60.0)
+    # Whatever events processed before their answer wait for, new messages find their session.
+    lookup_db = Database(url, name="portaria lookups", size=2, statement_timeout=4.0)
+    intake = build_intake(config, db, ingest_db, lookup_db)
+    lost = LostDeliveries(db)
+    hub = Hub(url)
+    forms = build_lead_forms(config, db, intake)
+    api, console = build_framework(config, db, pages_db, hub)
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        async with opened(db), opened(pages_db), opened(ingest_db), opened(lookup_db), guarded(db):
+            listening = asyncio.create_task(hub.run())
+            try:
+                async with intake.running(config.stop_grace):
+                    yield
+            finally:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+                await lost.stop()
+
+    doors: dict[str, App] = {
+        INTAKE_PREFIX: intake,
+        EVENTS_PREFIX: build_incoming_events(config, db, lost),
+        FORMS_PREFIX: forms,
+        FORM_PAGE_PREFIX: forms,
+        **dict.fromkeys(_API_PATHS, api),
+    }
+    return Front(doors, console, running, header_limit=config.header_limit)
+
+
+def build_framework(config: Settings, db: Database, pages_db: Database, hub: Hub) -> tuple[App, App]:
+    """API and console, two applications of the framework that share everything below them."""
+    box, passwords = secret_box(config), Passwords()
+    throttle = Throttle(
+        ThrottleLimits(
+            window=config.sign_in_window,
+            per_email_and_address=config.sign_in_per_email_and_address,
+            per_email=config.sign_in_per_email,
+            per_address=config.sign_in_per_address,
+        )
+    )
+
+    async def replay(row: UUID, actor: str, organization_id: UUID | None) -> Replayed:
+        return await replay_by_hand(db, row, actor=actor, organization_id=organization_id)
+
+    api = create_api(
+        ApiDeps(
+            db=pages_db, box=box, tokens=Tokens(box, config.token_lifetime), passwords=passwords,
+            throttle=throttle, readiness=partial(check_promise, db), replay=replay,
+            on_revoke=release_leads, address=config.address, read_within=config.read_within,
+        )
+    )  # fmt: skip
+    sessions = BrowserSessions(pages_db, config.session_lifetime)
+    console = create_console(
+        Console(
+            db=pages_db, box=box,
+            sessions=BrowserSessionConfig(sessions, secure=config.address.startswith("https://")),
+            passwords=passwords, throttle=throttle, replay=replay, on_revoke=release_leads,
+            address=config.address,
+        )
+    )  # fmt: skip
+    return api, console  # type: ignore[return-value]

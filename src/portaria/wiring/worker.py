@@ -1,0 +1,62 @@
+"""The worker process: jobs and their rescue, the one-minute replay."""
+
+import asyncio
+import signal
+from contextlib import AsyncExitStack
+
+from portaria import events
+from portaria.accounts.process import Processor
+from portaria.accounts.use_cases import UseCases
+from portaria.automations.engine import run_rules
+from portaria.db.pool import Database
+from portaria.events import Event
+from portaria.intake.replay import Pace, run_replay
+from portaria.jobs import Queue, Runner
+from portaria.push import Courier, Vapid
+from portaria.settings import Settings
+from portaria.telemetry import configure_logging
+from portaria.wiring.basics import NotConfigured, database_url, guarded, opened
+
+
+async def run_worker(config: Settings) -> None:
+    """The worker process, until SIGTERM or SIGINT."""
+    configure_logging(config.log_level, config.log_format)
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    url = database_url(config)
+    replay_db = Database(
+        url, name="portaria replay", size=config.replay_concurrency + 2, statement_timeout=15.0
+    )
+    queue = Queue(Database(url, name="portaria jobs", size=4 * config.worker_concurrency + 2))
+    async with opened(replay_db), opened(queue.db), guarded(replay_db), AsyncExitStack() as stack:
+        register_jobs(config, queue, build_courier(config, stack))
+        runner = Runner(queue, concurrency=config.worker_concurrency)
+        pace = Pace(at_once=config.replay_concurrency)
+        await asyncio.gather(
+            run_replay(replay_db, stop, every=config.replay_every, pace=pace), runner.run(stop)
+        )
+
+
+def register_jobs(config: Settings, queue: Queue, courier: Courier | None) -> None:
+    """Every task of this version."""
+
+    async def on_assigned(db: Database, event: Event, comebacks: int) -> None:
+        if courier is not None:
+            await courier.tell_owner(db, event, comebacks)
+
+    Processor(queue.db, UseCases(), use_case_within=config.use_case_within).register(queue)
+    events.register(queue, on_fact=run_rules, on_assigned=on_assigned)
+
+
+def build_courier(config: Settings, stack: AsyncExitStack) -> Courier | None:
+    """Who sends Web Push; None without a VAPID key. Raises NotConfigured for one that cannot be used."""
+    key = config.vapid_private_key.get_secret_value()
+    if not key:
+        return None
+    try:
+        courier = Courier(Vapid(key, config.vapid_subject))
+    except ValueError as error:
+        raise NotConfigured(f"PORTARIA_VAPID_PRIVATE_KEY, PORTARIA_VAPID_SUBJECT: {error}.") from None
+    stack.push_async_callback(courier.close)
+    return courier
