@@ -1,4 +1,5 @@
 -- migrate:up
+SET LOCAL lock_timeout = '5s';
 
 -- The organization whose rows the current transaction may see (design 4). Reads '' after a
 -- transaction-local setting ended, hence nullif.

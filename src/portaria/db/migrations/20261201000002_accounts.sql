@@ -1,4 +1,5 @@
 -- migrate:up
+SET LOCAL lock_timeout = '5s';
 
 -- What the accounts service told us (spec 3). Belongs to no organization: operators alone see it.
 CREATE TABLE incoming_events (

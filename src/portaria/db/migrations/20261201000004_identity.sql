@@ -1,4 +1,5 @@
 -- migrate:up
+SET LOCAL lock_timeout = '5s';
 
 -- A browser's sign-in, kept here so that any web process serves any request (design 5). The cookie
 -- holds the id, this table only its hash: who reads the table cannot use it.
