@@ -4,7 +4,7 @@ Safe to run by several processes at once, and again at any time.
 """
 
 import os
-import subprocess  # noqa: S404 - dbmate is a program
+import subprocess
 import sys
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -72,7 +72,7 @@ def _dbmate(url: str, *, encrypted: bool) -> None:
         parts = parts._replace(query="&".join(filter(None, [parts.query, "sslmode=disable"])))
     program = Path(sys.executable).with_name("dbmate")
     with as_file(_HERE / "migrations") as folder:
-        done = subprocess.run(  # noqa: S603 - our own program, no shell
+        done = subprocess.run(
             [
                 str(program) if program.exists() else "dbmate",
                 "--env-file", os.devnull, "--migrations-dir", str(folder),

@@ -41,6 +41,11 @@ def connection_options(url: str, name: str, *, statement_timeout: float | None =
     }
 
 
+async def connect(url: str, name: str, *, statement_timeout: float | None = None) -> Connection:
+    """A connection of one's own, outside any pool."""
+    return await AsyncConnection.connect(**connection_options(url, name, statement_timeout=statement_timeout))
+
+
 class Database:
     """A pool of autocommit connections to one database.
 

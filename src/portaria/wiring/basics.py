@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 
-import psycopg
 import structlog
 
 from portaria.db.pool import Database
+from portaria.db.sqlstate import is_infrastructure
 from portaria.identity.secret_box import SecretBox
 from portaria.settings import Settings
 
@@ -91,7 +91,9 @@ async def _refuse_owner(db: Database) -> None:
                         " portaria_app."
                     )
                 return
-        except (psycopg.Error, OSError) as error:
+        except Exception as error:
+            if not is_infrastructure(error):
+                raise
             log.warning("database_away", error=type(error).__name__)
             await asyncio.sleep(1)
 

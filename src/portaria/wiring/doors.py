@@ -1,13 +1,12 @@
 """The doors in front of the framework: intake, accounts events, lead forms."""
 
 import msgspec
-import psycopg
 
 from portaria.accounts.credentials import BadSecret, Signatures, Tokens
 from portaria.accounts.http import EventLimits, IncomingEvents
 from portaria.accounts.lost import LostDeliveries
 from portaria.crm.forms.http import FormArrival, LeadForms
-from portaria.db.pool import Connection, Database, connection_options
+from portaria.db.pool import Connection, Database, connect
 from portaria.intake import archive
 from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
@@ -24,16 +23,15 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
     # What is left for reading, judging and sending is the difference to the provider's patience.
     within = config.answer_within * 0.9
 
-    async def connect() -> Connection:
-        options = connection_options(database_url(config), "portaria intake", statement_timeout=within)
-        return await psycopg.AsyncConnection.connect(**options)
+    async def connection() -> Connection:
+        return await connect(database_url(config), "portaria intake", statement_timeout=within)
 
     bounds = Bounds(config.batch_rows, config.queue_rows, config.queue_bytes, within)
     return Intake(
         db=db,
         directory=SessionDirectory(lookup_db, secret_box(config), ttl=config.session_cache_ttl),
-        archive=GroupCommit("archive", archive.archive, connect, depth=config.commit_depth, bounds=bounds),
-        accept=GroupCommit("accept", archive.accept, connect, depth=config.commit_depth, bounds=bounds),
+        archive=GroupCommit("archive", archive.archive, connection, depth=config.commit_depth, bounds=bounds),
+        accept=GroupCommit("accept", archive.accept, connection, depth=config.commit_depth, bounds=bounds),
         first_attempts=FirstAttempts(
             ingest_db, at_once=config.first_attempts, waiting=config.first_attempts_waiting
         ),
