@@ -9,7 +9,7 @@ import structlog
 
 from portaria.db.pool import Connection, Database
 from portaria.intake import tell
-from portaria.intake.accepted import CEILING, AcceptedRow, TryOutcome, close, describe
+from portaria.intake.accepted import AcceptedRow, TryOutcome, close, describe
 from portaria.intake.ingest import (
     at_once,
     find_message,
@@ -26,11 +26,6 @@ from portaria.intake.providers import ContractError, NewMessage
 # Effects that hang must leave time to close the row: they do not keep it alive.
 _EFFECTS_WITHIN = 2.0
 log = structlog.get_logger()
-
-
-def must_end(row: AcceptedRow) -> bool:
-    """Whether the row is beyond ingesting."""
-    return row.past_window or row.attempts >= CEILING or row.session_archived
 
 
 async def give_up(db: Database, row: AcceptedRow, last_error: str | None = None) -> TryOutcome:
