@@ -3,8 +3,6 @@
 A secret has no usable default: what needs one refuses to start without it.
 """
 
-from pathlib import Path
-
 from pydantic import AliasChoices, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
@@ -32,7 +30,6 @@ class Settings(BaseSettings):
     port: int = 8000
     public_url: str = ""
     """The address people and providers use, e.g. https://crm.example; by default that of the request."""
-    data_dir: Path = Path(".portaria")
 
     body_limit: int = 3 * 1024 * 1024
     header_limit: int = 32 * 1024
