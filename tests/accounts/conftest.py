@@ -17,7 +17,7 @@ from portaria.accounts.http import PREFIX, EventLimits, IncomingEvents
 from portaria.accounts.lost import LostDeliveries
 from portaria.asgi import Front, Receive, Scope, Send
 from portaria.db.pool import Database
-from tests.accounts.workbench import Bench
+from tests.accounts.workbench import Bench, Events
 from tests.support.http import serving
 
 LIMITS = EventLimits()
@@ -109,5 +109,10 @@ async def inbox(db: Database, owner: psycopg.Connection) -> AsyncIterator[Inbox]
 
 
 @pytest.fixture
+def events(owner: psycopg.Connection) -> Events:
+    return Events(owner)
+
+
+@pytest.fixture
 def bench(db: Database, owner: psycopg.Connection) -> Bench:
-    return Bench(db, owner)
+    return Bench(owner, db)

@@ -28,10 +28,9 @@ def envelope(event_id: str = "evt_1", **more: Any) -> dict[str, Any]:
 
 
 @dataclass
-class Bench:
-    """Events put straight into the database, and a processor whose use case the test chooses."""
+class Events:
+    """Events put straight into the database, and a look at what became of them."""
 
-    db: Database
     owner: psycopg.Connection
 
     def event(self, *, attempts: int = 0, status: str = "pending", **more: Any) -> tuple[UUID, int]:
@@ -50,10 +49,6 @@ class Bench:
         query = "SELECT fn_enqueue_incoming_event(%s, %s, 0)"
         [(number,)] = self.owner.execute(query, [row, attempts]).fetchall()
         return int(number)
-
-    def processor(self, use_case: UseCase | None = None, **more: Any) -> Processor:
-        known = {} if use_case is None else {TYPE: use_case}
-        return Processor(self.db, UseCases(known, installed=False), **more)
 
     def row(self, row: UUID) -> tuple[str, int, str, bool]:
         """(status, attempts, error_message or '', whether processed_at is set)."""
@@ -75,6 +70,17 @@ class Bench:
     def count(self, table: str) -> int:
         [(count,)] = self.owner.execute(f"SELECT count(*) FROM {table}").fetchall()
         return int(count)
+
+
+@dataclass
+class Bench(Events):
+    """And a processor whose use case the test chooses."""
+
+    db: Database
+
+    def processor(self, use_case: UseCase | None = None, **more: Any) -> Processor:
+        known = {} if use_case is None else {TYPE: use_case}
+        return Processor(self.db, UseCases(known, installed=False), **more)
 
 
 async def write(transaction: Connection, title: str = "escrito") -> None:
