@@ -1,6 +1,6 @@
 """A fact meets the rules: one run per rule and event, its actions in order, each with its result.
 
-    fact ─▶ claim_runs (one per matching rule) ─▶ action 0, 1, … ─▶ done | skipped | failed
+    fact ─▶ open_runs (one per matching rule) ─▶ action 0, 1, … ─▶ done | skipped | failed
 
 An action's effect and its result are one transaction; the rotation's turn is one by itself, and a second
 call returns the first one's. So a run that dies anywhere goes on behind its last result.
@@ -48,7 +48,7 @@ async def run_rules(db: Database, event: Event, comebacks: int = 0) -> None:
     trouble does not keep the others from their turn.
     """
     trouble: BaseException | None = None
-    for run in await _claim(db, event):
+    for run in await _open(db, event):
         try:
             await _carry_out(db, event, run)
         except Exception as error:
@@ -59,15 +59,13 @@ async def run_rules(db: Database, event: Event, comebacks: int = 0) -> None:
         raise TryAgain(f"a rule of event {event.id} must wait: {type(trouble).__name__}") from trouble
 
 
-async def _claim(db: Database, event: Event) -> list[OpenRun]:
+async def _open(db: Database, event: Event) -> list[OpenRun]:
     parameters = {
         "organization_id": event.organization_id, "event_id": event.id, "lead_id": event.lead_id,
         "rotation_only": event.event_type == HANDED_OVER,
     }  # fmt: skip
     async with db.connection() as conn, conn.cursor(row_factory=class_row(OpenRun)) as cursor:
-        await cursor.execute(_Q["claim_runs"], parameters)
-        await cursor.execute(_Q["unfinished_runs"], parameters)
-        return await cursor.fetchall()
+        return await (await cursor.execute(_Q["open_runs"], parameters)).fetchall()
 
 
 async def _carry_out(db: Database, event: Event, run: OpenRun) -> None:

@@ -45,25 +45,33 @@ WHERE organization_id = %(organization_id)s AND id = %(id)s;
 SELECT user_id FROM user_organizations
 WHERE organization_id = %(organization_id)s AND user_id = ANY(%(users)s::uuid[]) AND revoked_at IS NULL;
 
--- One run per rule and event (its unique key). A hand-over asks for the rotation alone.
--- name: claim_runs
-INSERT INTO automation_rule_runs (organization_id, id, rule_id, event_id, lead_id, actions, status, finished_at)
-SELECT r.organization_id, gen_random_uuid(), r.id, %(event_id)s, %(lead_id)s, wanted.actions,
-    CASE WHEN wanted.actions = '[]' THEN 'done' ELSE 'running' END,
-    CASE WHEN wanted.actions = '[]' THEN now() END
-FROM fn_matching_rules(%(organization_id)s, %(event_id)s) AS r,
-    LATERAL (
-        SELECT CASE WHEN %(rotation_only)s
-            THEN '[{"type": "assign_owner", "config": {"modo": "rodizio"}}]'::jsonb ELSE r.actions
-        END AS actions
-    ) AS wanted
-ON CONFLICT (organization_id, rule_id, event_id) DO NOTHING;
-
--- name: unfinished_runs
-SELECT n.id, n.rule_id, n.lead_id, n.actions, jsonb_array_length(n.actions_result) AS next
-FROM automation_rule_runs n
-JOIN automation_rules r ON r.organization_id = n.organization_id AND r.id = n.rule_id
-WHERE n.organization_id = %(organization_id)s AND n.event_id = %(event_id)s AND n.status = 'running'
+-- One run per rule and event (its unique key): those begun here, and those that an earlier try left
+-- unfinished. A hand-over asks for the rotation alone.
+-- name: open_runs
+WITH begun AS (
+    INSERT INTO automation_rule_runs (
+        organization_id, id, rule_id, event_id, lead_id, actions, status, finished_at
+    )
+    SELECT r.organization_id, gen_random_uuid(), r.id, %(event_id)s, %(lead_id)s, wanted.actions,
+        CASE WHEN wanted.actions = '[]' THEN 'done' ELSE 'running' END,
+        CASE WHEN wanted.actions = '[]' THEN now() END
+    FROM fn_matching_rules(%(organization_id)s, %(event_id)s) AS r,
+        LATERAL (
+            SELECT CASE WHEN %(rotation_only)s
+                THEN '[{"type": "assign_owner", "config": {"modo": "rodizio"}}]'::jsonb ELSE r.actions
+            END AS actions
+        ) AS wanted
+    ON CONFLICT (organization_id, rule_id, event_id) DO NOTHING
+    RETURNING id, rule_id, lead_id, actions, actions_result
+), unfinished AS (
+    SELECT id, rule_id, lead_id, actions, actions_result FROM begun
+    UNION ALL
+    SELECT id, rule_id, lead_id, actions, actions_result FROM automation_rule_runs
+    WHERE organization_id = %(organization_id)s AND event_id = %(event_id)s AND status = 'running'
+)
+SELECT u.id, u.rule_id, u.lead_id, u.actions, jsonb_array_length(u.actions_result) AS next
+FROM unfinished u
+JOIN automation_rules r ON r.organization_id = %(organization_id)s AND r.id = u.rule_id
 ORDER BY r.created_at, r.id;
 
 -- Whether this action is still to be done, with the run locked until the end of the transaction.
