@@ -118,26 +118,24 @@ async def test_what_the_member_held_is_released_in_the_revoking_transaction_or_n
     assert audited(owner, org) == []
 
 
-@pytest.mark.parametrize(
-    ("email", "name", "role", "code"),
-    [
-        ("sem-arroba", "Bia", "agent", "invalid_email"),
-        ("a@b\x00c", "Bia", "agent", "invalid_email"),
-        ("a b@c", "Bia", "agent", "invalid_email"),
-        ("x" * 255 + "@c", "Bia", "agent", "invalid_email"),
-        ("a@b.c", "", "agent", "invalid_name"),
-        ("a@b.c", "a\x00b", "agent", "invalid_name"),
-        ("a@b.c", "a\ud800", "agent", "invalid_name"),
-        ("a@b.c", "x" * 256, "agent", "invalid_name"),
-        ("a@b.c", "Bia", "owner", "unknown_role"),
-    ],
-)
-async def test_what_cannot_be_a_member_is_refused(
-    db: Database, make: Factory, email: str, name: str, role: str, code: str
-) -> None:
+UNFIT = [
+    ("sem-arroba", "Bia", "agent", "invalid_email"),
+    ("a@b\x00c", "Bia", "agent", "invalid_email"),
+    ("a b@c", "Bia", "agent", "invalid_email"),
+    ("x" * 255 + "@c", "Bia", "agent", "invalid_email"),
+    ("a@b.c", "", "agent", "invalid_name"),
+    ("a@b.c", "a\x00b", "agent", "invalid_name"),
+    ("a@b.c", "a\ud800", "agent", "invalid_name"),
+    ("a@b.c", "x" * 256, "agent", "invalid_name"),
+    ("a@b.c", "Bia", "owner", "unknown_role"),
+]
+
+
+async def test_what_cannot_be_a_member_is_refused(db: Database, make: Factory) -> None:
     org = make.organization()
-    with pytest.raises(Refusal, match=code):
-        await added(db, org, email, role, name)
+    for email, name, role, code in UNFIT:
+        with pytest.raises(Refusal, match=code):
+            await added(db, org, email, role, name)
 
 
 async def test_names_in_any_script_are_kept_as_they_are(db: Database, make: Factory) -> None:

@@ -49,24 +49,22 @@ async def test_the_right_password_signs_in_whatever_the_emails_case(db: Database
     assert await tried(db) == await tried(db, email=" ANA@exemplo.TEST ") == SignedIn(person, 0)
 
 
-@pytest.mark.parametrize(
-    ("email", "password"),
-    [
-        ("ana@exemplo.test", "errada-errada"),
-        ("ninguem@exemplo.test", PASSWORD),
-        ("ana@exemplo.test", ""),
-        ("ana@exemplo.test", PASSWORD + "\x00"),
-        ("ana@exemplo.test", "\ud800"),
-        ("ana@exemplo.test", PASSWORD * 100),
-        ("a\x00b", PASSWORD),
-        ("\ud800@x", PASSWORD),
-        ("", ""),
-    ],
-)
-async def test_unknown_wrong_and_odd_are_refused_alike(
-    db: Database, person: UUID, email: str, password: str
-) -> None:
-    assert await tried(db, email=email, password=password) == "invalid_credentials"
+ODD = [
+    ("ana@exemplo.test", "errada-errada"),
+    ("ninguem@exemplo.test", PASSWORD),
+    ("ana@exemplo.test", ""),
+    ("ana@exemplo.test", PASSWORD + "\x00"),
+    ("ana@exemplo.test", "\ud800"),
+    ("ana@exemplo.test", PASSWORD * 100),
+    ("a\x00b", PASSWORD),
+    ("\ud800@x", PASSWORD),
+    ("", ""),
+]
+
+
+async def test_unknown_wrong_and_odd_are_refused_alike(db: Database, person: UUID) -> None:
+    for email, password in ODD:
+        assert await tried(db, email=email, password=password) == "invalid_credentials", (email, password[:9])
 
 
 async def test_a_user_without_a_password_cannot_sign_in(

@@ -138,25 +138,24 @@ async def test_other_organizations_and_archived_channels_are_not_found(db: Datab
         await created(db, uuid4(), ChannelRequest("zernio", "conta-9"))
 
 
-@pytest.mark.parametrize(
-    ("request_", "code"),
-    [
-        (ChannelRequest("lead_form", "c"), "unknown_provider"),
-        (ChannelRequest("", "c"), "unknown_provider"),
-        (ChannelRequest("zernio", " "), "invalid_value"),
-        (ChannelRequest("zernio", "a\x00"), "invalid_value"),
-        (ChannelRequest("zernio", "x" * 256), "invalid_value"),
-        (ChannelRequest("zernio", "c", phone_number="12"), "invalid_phone"),
-        (ChannelRequest("zernio", "c", phone_number="liga pra mim"), "invalid_phone"),
-        (ChannelRequest("zernio", "c", secret="curto"), "weak_secret"),
-        (ChannelRequest("zernio", "c", secret="quinze-caracter"), "weak_secret"),
-        (ChannelRequest("zernio", "c", secret="com\nquebra-de-linha-dentro"), "weak_secret"),
-    ],
-)
-async def test_what_cannot_be_a_channel_is_refused(
-    db: Database, make: Factory, request_: ChannelRequest, code: str
-) -> None:
-    assert await refused(db, make.organization(), request_) == code
+UNFIT = [
+    (ChannelRequest("lead_form", "c"), "unknown_provider"),
+    (ChannelRequest("", "c"), "unknown_provider"),
+    (ChannelRequest("zernio", " "), "invalid_value"),
+    (ChannelRequest("zernio", "a\x00"), "invalid_value"),
+    (ChannelRequest("zernio", "x" * 256), "invalid_value"),
+    (ChannelRequest("zernio", "c", phone_number="12"), "invalid_phone"),
+    (ChannelRequest("zernio", "c", phone_number="liga pra mim"), "invalid_phone"),
+    (ChannelRequest("zernio", "c", secret="curto"), "weak_secret"),
+    (ChannelRequest("zernio", "c", secret="quinze-caracter"), "weak_secret"),
+    (ChannelRequest("zernio", "c", secret="com\nquebra-de-linha-dentro"), "weak_secret"),
+]
+
+
+async def test_what_cannot_be_a_channel_is_refused(db: Database, make: Factory) -> None:
+    org = make.organization()
+    for request, code in UNFIT:
+        assert await refused(db, org, request) == code
 
 
 async def test_an_old_secret_is_kept_for_thirty_days_at_most(db: Database, make: Factory) -> None:
