@@ -25,7 +25,7 @@ WHERE status = 'failed' AND payload <> ''
 
 -- Each id once, in their order: what fails again meanwhile is behind.
 -- name: reprocess_some
-WITH some AS (
+WITH chosen AS (
     SELECT id FROM incoming_events
     WHERE status = 'failed' AND payload <> '' AND id > %(after)s
         AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
@@ -33,7 +33,7 @@ WITH some AS (
         AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
     ORDER BY id LIMIT %(limit)s
 )
-SELECT id, fn_reprocess_incoming_event(id, false, %(actor)s) FROM some ORDER BY id;
+SELECT id, fn_reprocess_incoming_event(id, false, %(actor)s) FROM chosen ORDER BY id;
 
 -- The sender's time is read without a zone: in the session's own it may lie beyond the year 9999.
 -- name: find

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import httpx
 import typer
@@ -19,23 +19,35 @@ from portaria.intake.providers import samples
 
 app = typer.Typer(no_args_is_help=True, help="Sign and post what a provider would send.")
 
-_DATA_DIR = typer.Option(Path(".portaria"), help="Where `portaria dev` keeps its dev.json.")
+DATA_DIR = typer.Option(Path(".portaria"), help="Where `portaria dev` keeps its dev.json.")
 _URL = typer.Option("", help="The channel's webhook URL; by default that of dev.json.")
 _SECRET = typer.Option("", help="The channel's secret; by default that of dev.json.")
 _ACCOUNT = typer.Option("", help="The provider's account id; by default that of dev.json.")
-_COUNT = typer.Option(1, min=1, help="How many to send.")
-_RATE = typer.Option(0.0, min=0.0, help="How many a second; 0: as fast as they are answered.")
-_JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+COUNT = typer.Option(1, min=1, help="How many to send.")
+RATE = typer.Option(0.0, min=0.0, help="How many a second; 0: as fast as they are answered.")
+JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 _AT_ONCE = 16
+
+
+class Receiver(Protocol):
+    """Where to post, and what goes with a body."""
+
+    @property
+    def url(self) -> str: ...
+
+    def headers(self, raw: bytes) -> dict[str, str]: ...
 
 
 @dataclass(frozen=True)
 class Target:
-    """Where to post, and what to sign with."""
+    """A channel's route, and what to sign with."""
 
     url: str
     secret: str
     account_id: str
+
+    def headers(self, raw: bytes) -> dict[str, str]:
+        return samples.sign(raw, self.secret)
 
 
 @dataclass
@@ -65,8 +77,8 @@ def message(
     name: str = typer.Option("Cliente de Teste"),
     external_id: str = typer.Option("", help="The provider's message id; repeated: a redelivery."),
     outbound: bool = typer.Option(False, "--outbound", help="A message we sent (message.sent)."),
-    count: int = _COUNT, rate: float = _RATE, url: str = _URL, secret: str = _SECRET,
-    account_id: str = _ACCOUNT, data_dir: Path = _DATA_DIR, as_json: bool = _JSON,
+    count: int = COUNT, rate: float = RATE, url: str = _URL, secret: str = _SECRET,
+    account_id: str = _ACCOUNT, data_dir: Path = DATA_DIR, as_json: bool = JSON,
 ) -> None:  # fmt: skip
     """A new message, received or sent."""
     target = _target(data_dir, url, secret, account_id)
@@ -82,7 +94,7 @@ def message(
                 conversation_id=f"sim-{sender.removeprefix('+')}",
             )  # fmt: skip
 
-    _send(target, bodies, count, rate, as_json)
+    send(target, bodies, count, rate, as_json)
 
 
 @app.command()
@@ -90,13 +102,13 @@ def status(
     external_id: str = typer.Argument(help="The message's id at the provider."),
     outcome: Literal["delivered", "read", "failed"] = typer.Option("delivered"),
     phone: str = typer.Option("+5511987650001"), url: str = _URL, secret: str = _SECRET,
-    account_id: str = _ACCOUNT, data_dir: Path = _DATA_DIR, as_json: bool = _JSON,
+    account_id: str = _ACCOUNT, data_dir: Path = DATA_DIR, as_json: bool = JSON,
 ) -> None:  # fmt: skip
     """What became of a message we sent."""
     target = _target(data_dir, url, secret, account_id)
     error = {"code": 131047, "title": "Re-engagement message"} if outcome == "failed" else None
     body = samples.outcome(outcome, target.account_id, external_id, phone, datetime.now(UTC), error=error)
-    _send(target, lambda: iter([(external_id, body)]), 1, 0.0, as_json)
+    send(target, lambda: iter([(external_id, body)]), 1, 0.0, as_json)
 
 
 @app.command()
@@ -104,12 +116,12 @@ def edit(
     external_id: str = typer.Argument(help="The message's id at the provider."),
     text: str = typer.Option("texto corrigido"),
     phone: str = typer.Option("+5511987650001"), url: str = _URL, secret: str = _SECRET,
-    account_id: str = _ACCOUNT, data_dir: Path = _DATA_DIR, as_json: bool = _JSON,
+    account_id: str = _ACCOUNT, data_dir: Path = DATA_DIR, as_json: bool = JSON,
 ) -> None:  # fmt: skip
     """A message's text was changed."""
     target = _target(data_dir, url, secret, account_id)
     body = samples.edited(target.account_id, external_id, phone, text, datetime.now(UTC))
-    _send(target, lambda: iter([(external_id, body)]), 1, 0.0, as_json)
+    send(target, lambda: iter([(external_id, body)]), 1, 0.0, as_json)
 
 
 def dev_json(data_dir: Path) -> dict[str, Any]:
@@ -132,8 +144,8 @@ def _target(data_dir: Path, url: str, secret: str, account_id: str) -> Target:
     return Target(url or channel["url"], secret or channel["secret"], account_id or channel["account_id"])
 
 
-def _send(
-    target: Target,
+def send(
+    target: Receiver,
     bodies: Callable[[], Iterator[tuple[str, dict[str, Any]]]],
     count: int,
     rate: float,
@@ -152,7 +164,7 @@ def _send(
 
 
 async def post_all(
-    target: Target, bodies: Iterator[tuple[str, dict[str, Any]]], count: int, rate: float
+    target: Receiver, bodies: Iterator[tuple[str, dict[str, Any]]], count: int, rate: float
 ) -> Tally:
     """Signs and posts every body, at most 16 at a time, with a progress bar after two seconds."""
     tally, started = Tally(), time.monotonic()
@@ -163,9 +175,7 @@ async def post_all(
             async def post(id_: str, body: dict[str, Any]) -> None:
                 try:
                     raw = samples.encode(body)
-                    answer = await client.post(
-                        target.url, content=raw, headers=samples.sign(raw, target.secret)
-                    )
+                    answer = await client.post(target.url, content=raw, headers=target.headers(raw))
                     tally.answers[str(answer.status_code)] += 1
                     if len(tally.bodies) < 10:
                         tally.bodies.append(answer.json())

@@ -8,15 +8,15 @@ import asyncio
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
 
 import psycopg
 import structlog
 from procrastinate import sql as queue_sql
 from procrastinate.manager import get_channel_for_queues
-from psycopg import AsyncConnection, sql
+from psycopg import sql
 
-from portaria.db.pool import Connection, connection_options
+from portaria.db.pool import Connection, connect
 from portaria.db.queries import load_queries
 
 _Q = load_queries("portaria.jobs")
@@ -64,8 +64,7 @@ class Pulse:
             await asyncio.sleep(min(self._pulse, 1.0))
 
     async def _while_connected(self) -> None:
-        options: dict[str, Any] = connection_options(self._url, "portaria pulse", statement_timeout=5.0)
-        async with await AsyncConnection.connect(options.pop("conninfo"), **options) as conn:
+        async with await connect(self._url, "portaria pulse", statement_timeout=5.0) as conn:
             self._listening = set()
             # After an outage every worker is silent: let the living beat before anybody is rescued.
             rescue_from = time.monotonic() + 2 * self._pulse
