@@ -43,12 +43,14 @@ class Viewer:
             return self.is_operator
         if organization != str(self.organization_id):
             return False
-        if not str(signal.get("type", "")).startswith("lead.") or self.sees_every_lead:
+        kind = str(signal.get("type", ""))
+        if self.sees_every_lead or not kind.startswith("lead."):
             return True
-        owners = {signal.get("owner_user_id"), signal.get("previous_owner_user_id")}
-        if str(self.user_id) in owners:
+        owner, before = signal.get("owner_user_id"), signal.get("previous_owner_user_id")
+        if str(self.user_id) in (owner, before):
             return True
-        return self.sees_unowned and (signal.get("owner_user_id") is None or None in owners)
+        # Also when somebody takes one: it vanishes from the list of those without an owner.
+        return self.sees_unowned and (owner is None or (kind == "lead.assigned" and before is None))
 
 
 Feed = asyncio.Queue[tuple[str, str]]
