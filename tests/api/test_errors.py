@@ -150,6 +150,23 @@ async def test_a_bug_is_500_without_a_trace(deps: ApiDeps) -> None:
     assert "Traceback" not in answer.text
 
 
+async def test_the_log_of_a_failed_statement_quotes_no_row(
+    owner: psycopg.Connection, capsys: pytest.CaptureFixture[str]
+) -> None:
+    @get("/bug")
+    async def bug() -> None:
+        owner.execute(
+            "INSERT INTO users (id, email, name) VALUES (gen_random_uuid(), 'x', 'segredo-planted')"
+        )
+
+    app = Litestar([bug], exception_handlers=exception_handlers(), logging_config=None, debug=False)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://x.test") as client:
+        problem(await client.get("/bug"), 500, "internal_error")
+    said = "".join(capsys.readouterr())
+    assert "users_email_check" in said
+    assert "segredo-planted" not in said.replace("'x', 'segredo-planted'", "")
+
+
 async def test_debugging_by_the_environment_stays_off(deps: ApiDeps, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LITESTAR_DEBUG", "1")
     monkeypatch.setenv("LITESTAR_PDB", "1")

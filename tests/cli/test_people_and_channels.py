@@ -127,6 +127,20 @@ def test_a_rotated_secret_keeps_the_old_one_and_an_archived_channel_frees_its_ac
     done(run("channel", "create", "conta-1", "--json"))
 
 
+def test_a_new_secret_key_takes_over_every_secret_and_the_old_key_can_go(
+    run: Run, owner: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done(run("org", "create", "Loja", "--json"))
+    made = done(run("channel", "create", "conta-1", "--json"))
+    monkeypatch.setenv("PORTARIA_SECRET_KEY", "chave-nova-" * 4)
+    lost = run("channel", "reencrypt", "--json")
+    assert (lost.exit_code, json.loads(lost.stdout)) == (1, {"moved": 0, "unreadable": 1})
+    monkeypatch.setenv("PORTARIA_PREVIOUS_SECRET_KEYS", KEY)
+    assert done(run("channel", "reencrypt", "--json")) == {"moved": 1, "unreadable": 0}
+    [(kept,)] = owner.execute("SELECT secret_ciphertext FROM channel_sessions").fetchall()
+    assert SecretBox("chave-nova-" * 4).decrypt(kept) == made["secret"]
+
+
 def test_several_organizations_must_be_told_apart(run: Run) -> None:
     assert "portaria org create" in run("member", "list").stderr
     made = [done(run("org", "create", f"Loja {n}", "--json"))["id"] for n in range(2)]

@@ -1,5 +1,6 @@
 """Every error as a problem document (RFC 9457) with `code`, never a traceback (spec 6)."""
 
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -94,8 +95,19 @@ def on_anything(request: AnyRequest, error: Exception) -> Answer:
         return problem_response(503, "unavailable", "The database does not answer: try again soon.", _AGAIN)
     if isinstance(error, RecursionError):
         return problem_response(400, "invalid_request", "The body is nested too deeply.")
-    log.error("api_failed", method=request.method, path=request.url.path, exc_info=error)
+    log.error("api_failed", method=request.method, path=request.url.path, **_trace(error))
     return problem_response(500, "internal_error", "Something went wrong here; it has been logged.")
+
+
+def _trace(error: Exception) -> dict[str, object]:
+    """What the log keeps. A database's own words may quote the row, secrets and people included."""
+    if not isinstance(error, psycopg.Error):
+        return {"exc_info": error}
+    return {
+        "error": f"{type(error).__name__} {error.sqlstate}",
+        "constraint": error.diag.constraint_name,
+        "trace": "".join(traceback.format_tb(error.__traceback__)),
+    }
 
 
 def problem_response(

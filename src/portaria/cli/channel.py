@@ -5,7 +5,7 @@ from uuid import UUID
 import typer
 
 from portaria import wiring
-from portaria.cli.output import command, emit, rows_table, stdin_line
+from portaria.cli.output import command, emit, fail, rows_table, stdin_line
 from portaria.cli.pick import JSON, ORGANIZATION, pick_organization
 from portaria.intake import channels
 
@@ -66,6 +66,19 @@ async def rotate_secret(
     document = {"id": channel, "secret": rotated.secret, "previous_secret_until": rotated.previous_until}
     lives = f"\nThe old one is good until {rotated.previous_until}." if rotated.previous_until else ""
     emit(document, as_json, f"Secret  {rotated.secret}   (shown this once){lives}")
+
+
+@app.command()
+@command
+async def reencrypt(as_json: bool = JSON) -> None:
+    """Moves all secrets to PORTARIA_SECRET_KEY; then PORTARIA_PREVIOUS_SECRET_KEYS can be emptied."""
+    config = wiring.settings()
+    box = wiring.secret_box(config)
+    async with wiring.command_database(config) as db, db.connection() as conn:
+        done = await channels.reencrypt_secrets(conn, box)
+    emit(done, as_json, f"{done.moved} channels moved, {done.unreadable} unreadable")
+    if done.unreadable:
+        fail("No live key opens those: give them a new secret by portaria channel rotate-secret.")
 
 
 @app.command()

@@ -15,17 +15,20 @@ from portaria.intake.channels.manage import (
     list_channels,
     rotate_secret,
 )
+from portaria.intake.channels.rekey import Rekeyed, reencrypt_secrets
 from portaria.intake.channels.request import ChannelRequest
 
 __all__ = [
     "Channel",
     "ChannelRequest",
     "Created",
+    "Rekeyed",
     "Rotated",
     "archive_channel",
     "channel_url",
     "create_channel",
     "find_channel",
     "list_channels",
+    "reencrypt_secrets",
     "rotate_secret",
 ]

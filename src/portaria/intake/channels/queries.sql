@@ -42,3 +42,15 @@ RETURNING previous_secret_until;
 -- name: archive_channel
 UPDATE channel_sessions SET archived_at = now()
 WHERE organization_id = %(organization_id)s AND id = %(id)s AND archived_at IS NULL;
+
+-- name: list_ciphertexts
+SELECT organization_id, id, secret_ciphertext, previous_secret_ciphertext FROM channel_sessions
+WHERE secret_ciphertext IS NOT NULL OR previous_secret_ciphertext IS NOT NULL
+ORDER BY organization_id, id;
+
+-- name: move_ciphertexts
+UPDATE channel_sessions SET
+    secret_ciphertext = %(current)s, previous_secret_ciphertext = %(previous)s
+WHERE organization_id = %(organization_id)s AND id = %(id)s
+    AND secret_ciphertext IS NOT DISTINCT FROM %(was)s::bytea
+    AND previous_secret_ciphertext IS NOT DISTINCT FROM %(previous_was)s::bytea;
