@@ -5,7 +5,7 @@ Exit 0 done, 1 refused or failed, 2 wrong use.
 
 import typer
 
-from portaria.cli import channel, member, org, processes, simulate, webhooks
+from portaria.cli import channel, incoming_events, member, org, processes, simulate, simulate_account, webhooks
 from portaria.cli.dev import dev
 
 app = typer.Typer(
@@ -23,6 +23,8 @@ app.add_typer(org.app, name="org")
 app.add_typer(member.app, name="member")
 app.add_typer(channel.app, name="channel")
 app.add_typer(webhooks.app, name="webhooks")
+app.add_typer(incoming_events.app, name="incoming-events")
+simulate.app.command("account-event")(simulate_account.account_event)
 app.add_typer(simulate.app, name="simulate")
 
 
