@@ -5,7 +5,16 @@ Exit 0 done, 1 refused or failed, 2 wrong use.
 
 import typer
 
-from portaria.cli import channel, incoming_events, member, org, processes, simulate, simulate_account, webhooks
+from portaria.cli import (
+    channel,
+    incoming_events,
+    member,
+    org,
+    processes,
+    simulate,
+    simulate_account,
+    webhooks,
+)
 from portaria.cli.dev import dev
 
 app = typer.Typer(
