@@ -87,11 +87,17 @@ async def serve(url: str, token: str, listener: socket.socket) -> None:
 
 
 @contextmanager
-def worker(url: str, *, real_time: bool = False, **pace: float) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker, quick enough for tests unless `real_time`; killed at the end."""
+def worker(
+    url: str, *, real_time: bool = False, site: Path | None = None, **pace: float
+) -> Iterator[subprocess.Popen[bytes]]:
+    """A worker, quick enough for tests unless `real_time`; killed at the end.
+
+    `site`: a folder where further packages may be installed.
+    """
     quick = {} if real_time else {"pulse": 0.1, "stale": 1.0, "poll": 0.05, "retry_delay": 0.1}
     options = [f"--{name}={value}" for name, value in {**quick, **pace}.items()]
-    with _process(["worker", "--url", url, *options]) as process:
+    environment = {} if site is None else {"PYTHONPATH": str(site)}
+    with _process(["worker", "--url", url, *options], environment) as process:
         yield process
 
 
@@ -101,15 +107,18 @@ def web(url: str, token: str) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         base = f"http://127.0.0.1:{listener.getsockname()[1]}"
         fd = listener.fileno()
-        with _process(["web", "--url", url, "--token", token, "--fd", str(fd)], pass_fds=[fd]) as process:
+        arguments = ["web", "--url", url, "--token", token, "--fd", str(fd)]
+        with _process(arguments, {}, fd) as process:
             listener.close()
             yield process, base
 
 
 @contextmanager
-def _process(arguments: list[str], *, pass_fds: list[int] = []) -> Iterator[subprocess.Popen[bytes]]:  # noqa: B006
+def _process(
+    arguments: list[str], environment: dict[str, str], *pass_fds: int
+) -> Iterator[subprocess.Popen[bytes]]:
     argv = [sys.executable, "-m", "tests.support.accounts_process", *arguments]
-    process = subprocess.Popen(argv, cwd=ROOT, pass_fds=pass_fds)
+    process = subprocess.Popen(argv, cwd=ROOT, env={**os.environ, **environment}, pass_fds=pass_fds)
     try:
         yield process
     finally:

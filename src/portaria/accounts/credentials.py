@@ -96,5 +96,5 @@ def _key(secret: str) -> bytes:
     except (binascii.Error, ValueError):
         key = b""
     if len(key) < 24:
-        raise BadSecret("a signature secret is whsec_ and the base64 of 24 to 64 random bytes")
+        raise BadSecret("a signature secret is whsec_ and the base64 of at least 24 random bytes")
     return key

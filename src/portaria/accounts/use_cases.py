@@ -18,7 +18,6 @@ import structlog
 from portaria.db.pool import Connection
 
 GROUP: Final = "portaria.use_cases"
-_LOOK_AGAIN_AFTER: Final = 1.0
 _log = structlog.get_logger()
 
 
@@ -49,12 +48,20 @@ class UseCase(Protocol):
 class UseCases:
     """The registry: `known` by hand, and whatever the installed packages offer.
 
-    A package installed while the worker runs is found by the next event of its type.
+    A package installed while the worker runs is found by an event of its type, at the latest after
+    `look_again_after` seconds; one that changed needs a restart.
     """
 
-    def __init__(self, known: Mapping[str, UseCase] | None = None, *, installed: bool = True) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, UseCase] | None = None,
+        *,
+        installed: bool = True,
+        look_again_after: float = 1.0,
+    ) -> None:
         self._known = dict(known or {})
         self._installed = installed
+        self._look_again_after = look_again_after
         self._looked_at = float("-inf")
 
     def resolve(self, event_type: str) -> UseCase | None:
@@ -64,7 +71,7 @@ class UseCases:
         return self._known.get(event_type)
 
     def _look(self) -> None:
-        if time.monotonic() - self._looked_at < _LOOK_AGAIN_AFTER:
+        if time.monotonic() - self._looked_at < self._look_again_after:
             return
         self._looked_at = time.monotonic()
         importlib.invalidate_caches()
