@@ -9,7 +9,10 @@ from uuid import UUID, uuid4
 
 import httpx
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from portaria.cli.simulate_lead import lead
 from portaria.crm.forms import (
     LeadFormDraft,
     LeadFormPatch,
@@ -307,6 +310,17 @@ async def test_any_page_may_post(shop: Shop) -> None:
     assert (preflight.status_code, preflight.headers["access-control-allow-origin"]) == (204, "*")
     for body in ({"name": "x", "email": "a@b.co"}, {}):
         assert (await shop.post(body)).headers["access-control-allow-origin"] == "*"
+
+
+@pytest.mark.parametrize("path", ["api/v1/lead-forms", "f"])
+async def test_the_command_simulate_lead(shop: Shop, path: str) -> None:
+    app = typer.Typer()
+    app.command()(lead)
+    words = ["--url", f"{shop.client.base_url}/{path}/{shop.token}", "--count", "3", "--json"]
+    ran = await asyncio.to_thread(CliRunner().invoke, app, words)
+    assert ran.exit_code == 0, ran.output
+    assert json.loads(ran.stdout)["answers"] == {"201": 3}
+    assert len({row[2] for row in shop.leads}) == 3
 
 
 @pytest.fixture
