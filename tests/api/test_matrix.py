@@ -169,6 +169,14 @@ async def test_without_a_good_token_no_route_answers(app: Litestar, world: World
     assert world.fingerprint(house) == before
 
 
+async def test_options_answers_without_a_token_and_without_content(app: Litestar, world: World) -> None:
+    house = world.house(1)
+    for route in table(app):
+        answer = await world.client.options(route.url(house))
+        assert (answer.status_code, answer.content) == (204, b""), route.path
+        assert "OPTIONS" in answer.headers["allow"], route.path
+
+
 async def test_a_revoked_member_sees_nothing(app: Litestar, world: World) -> None:
     house = world.house(1)
     admin = house.people["admin"]

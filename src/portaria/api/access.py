@@ -7,6 +7,7 @@ from uuid import UUID
 from litestar import Request
 from litestar.connection import ASGIConnection
 from litestar.datastructures import State
+from litestar.enums import HttpMethod
 from litestar.handlers import BaseRouteHandler
 from litestar.middleware.authentication import AbstractAuthenticationMiddleware, AuthenticationResult
 from litestar.types import ASGIApp
@@ -46,8 +47,11 @@ class Authentication(AbstractAuthenticationMiddleware):
 
 
 def check_role(connection: ASGIConnection[Any, Any, Any, Any], handler: BaseRouteHandler) -> None:
-    """The guard of every route: 403 below its declared role, and for a route that declares none."""
-    if handler.opt.get("public"):
+    """The guard of every route: 403 below its declared role, and for a route that declares none.
+
+    The framework's own answer to OPTIONS only lists the methods: it needs no token.
+    """
+    if handler.opt.get("public") or connection.scope.get("method") == HttpMethod.OPTIONS:
         return
     principal, needed = connection.user, handler.opt.get("role")
     if needed == OPERATOR:

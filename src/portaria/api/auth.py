@@ -48,7 +48,7 @@ class Me:
     organizations: list[Membership]
 
 
-@litestar.post("/auth/token", status_code=200, tags=["auth"], **public(problems(429)))
+@litestar.post("/auth/token", status_code=200, tags=["auth"], **public(problems(401, 403, 429)))
 async def create_token(data: JSONBody[Credentials], request: litestar.Request, deps: Deps) -> Token:  # type: ignore[type-arg]
     """A token for e-mail and password: 401 when either is wrong, 429 after too many tries."""
     address = request.client.host if request.client else ""

@@ -11,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from portaria.api.deps import Deps, HealthCheck
 from portaria.api.problems import problem_response
+from portaria.api.route import problems
 
 _PATIENCE = 4.0
 
@@ -33,7 +34,7 @@ async def healthz() -> Alive:
     return Alive()
 
 
-@litestar.get("/readyz", tags=["health"])
+@litestar.get("/readyz", tags=["health"], responses=problems(503))
 async def readyz(deps: Deps) -> Response[Any]:
     """It can keep its promise: database, migrations, queue; 503 names what failed."""
     try:

@@ -53,11 +53,14 @@ def delete(path: str, *, role: Needed, **more: Any) -> litestar.delete:
 def problems(*codes: int) -> dict[int, ResponseSpec]:
     """Further problems of one route, for its documentation."""
     known = {
+        401: "E-mail or password is wrong.",
+        403: "Not a member of any organization.",
         404: "There is no such thing, or not in this organization.",
         409: "It cannot be done as things stand; `code` says why.",
         412: "Somebody changed it meanwhile.",
         413: "The body is too large.",
         429: "Too many tries: come again after `Retry-After`.",
+        503: "Not ready; `failed` names the checks.",
     }
     return {code: _problem(known[code]) for code in codes}
 
