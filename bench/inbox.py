@@ -1,0 +1,157 @@
+"""Inbox: accounts events stored and drained per second, beside the bare queue's own rate.
+
+Beside stands Procrastinate as it comes: jobs without an event, a task that does nothing, its own worker.
+What an event costs more is its row, the note of its attempt and the transaction of its use case. Both in
+one process, one after the other, on the same server: `python -m bench.inbox --events 10000`.
+"""
+
+import argparse
+import asyncio
+import json
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import structlog
+from procrastinate import App, PsycopgConnector
+
+from bench.report import Table, Teller, show
+from bench.site import Site, embedded_server, make_site
+from portaria.accounts.process import Processor
+from portaria.accounts.receive import receive_event
+from portaria.accounts.use_cases import Success, UseCases
+from portaria.db.embedded import EmbeddedServer
+from portaria.db.pool import Connection, Database
+from portaria.jobs import Queue, Runner
+
+_SENDERS = 16
+_CONCURRENCY = 4
+
+
+@dataclass
+class Inbox:
+    """Events or jobs per second; `concurrency` jobs at once in one worker."""
+
+    events: int
+    stored: float
+    drained: float
+    bare_stored: float
+    bare_drained: float
+    senders: int = _SENDERS
+    concurrency: int = _CONCURRENCY
+
+    def tables(self) -> list[Table]:
+        table = Table(
+            f"Inbox: {self.events:,} accounts events",
+            ["per second", "Portaria", "bare Procrastinate", "ratio"],
+        )
+        table.add("stored", self.stored, self.bare_stored, self.stored / self.bare_stored)
+        table.add("drained", self.drained, self.bare_drained, self.drained / self.bare_drained)
+        return [table]
+
+
+def measure(server: EmbeddedServer, events: int, tell: Teller) -> Inbox:
+    """Two databases, ours and the bare queue's; the rates of `events` each."""
+    logging.getLogger("procrastinate").setLevel(logging.ERROR)
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    bare_stored, bare_drained = asyncio.run(_bare(make_site(server, "inbox_bare"), events))
+    tell(f"bare: {bare_stored:.0f} stored/s, {bare_drained:.0f} drained/s")
+    stored, drained = asyncio.run(_ours(make_site(server, "inbox"), events))
+    tell(f"inbox: {stored:.0f} stored/s, {drained:.0f} drained/s")
+    return Inbox(events, stored, drained, bare_stored, bare_drained)
+
+
+async def _ours(site: Site, events: int) -> tuple[float, float]:
+    async def succeed(data: dict[str, Any], transaction: Connection, /) -> Success:
+        return Success()
+
+    db = Database(site.app_url, name="bench inbox", size=_SENDERS)
+    await db.open()
+
+    async def store(number: int) -> None:
+        await receive_event(db, _body(number))
+
+    stored = await _rate(store, events)
+    queue = Queue(db)
+    Processor(db, UseCases({"BENCH": succeed}, installed=False)).register(queue)
+    stop = asyncio.Event()
+    running = asyncio.create_task(Runner(queue, concurrency=_CONCURRENCY).run(stop))
+    drained = await _drain(site, events)
+    stop.set()
+    await running
+    await db.close()
+    left = site.value("SELECT count(*) FROM incoming_events WHERE status <> 'processed'")
+    if left:
+        raise RuntimeError(f"{left} events were not processed")
+    return stored, drained
+
+
+async def _bare(site: Site, events: int) -> tuple[float, float]:
+    app = App(connector=PsycopgConnector(conninfo=site.app_url, min_size=1, max_size=_SENDERS))
+
+    @app.task(name="nothing", queue="bench")
+    async def nothing(number: int) -> None:
+        return None
+
+    async with app.open_async():
+
+        async def store(number: int) -> None:
+            await nothing.defer_async(number=number)
+
+        stored = await _rate(store, events)
+        worker = app.run_worker_async(
+            concurrency=_CONCURRENCY, delete_jobs="successful", install_signal_handlers=False
+        )
+        running = asyncio.create_task(worker)
+        drained = await _drain(site, events)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    return stored, drained
+
+
+async def _rate(one: Callable[[int], Awaitable[None]], events: int) -> float:
+    numbers = iter(range(events))
+
+    async def sender() -> None:
+        for number in numbers:
+            await one(number)
+
+    began = time.monotonic()
+    await asyncio.gather(*(sender() for _ in range(_SENDERS)))
+    return events / (time.monotonic() - began)
+
+
+async def _drain(site: Site, events: int) -> float:
+    """From the first fetch to an empty queue, looked at every quarter of a second."""
+    began = time.monotonic()
+    waiting = "SELECT count(*) FROM procrastinate_jobs"
+    while await asyncio.to_thread(site.value, waiting):  # noqa: ASYNC110 - the queue gives no sign
+        await asyncio.sleep(0.25)
+    return events / (time.monotonic() - began)
+
+
+def _body(number: int) -> bytes:
+    event = {
+        "event_id": f"evt_{number}", "event_type": "BENCH", "occurred_at": "2026-10-27T10:00:00Z",
+        "data": {"subscription_id": f"sub_{number}", "version": 1, "amount": "19.90", "note": "x" * 400},
+    }  # fmt: skip
+    return json.dumps(event).encode()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=10_000)
+    parser.add_argument("--json", action="store_true", help="the figures as JSON on stdout")
+    given = parser.parse_args()
+    with embedded_server() as server:
+        found = measure(server, given.events, lambda text: None if given.json else print(text, flush=True))
+    if given.json:
+        print(json.dumps(asdict(found)))
+    else:
+        show(found.tables())
+
+
+if __name__ == "__main__":
+    main()
