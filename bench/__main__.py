@@ -1,0 +1,84 @@
+"""`make bench`, or `python -m bench [part …]`: everything in under 15 minutes, with QUICK=1 in under 2.
+
+Ends with 0 whatever was measured: the targets are in the report, with what was measured beside each.
+"""
+
+import argparse
+import logging
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from bench import answer, footprint, growth, inbox, overload, report, targets, through
+from bench.scale import FULL, QUICK, SMOKE, Scale
+from bench.site import clear_leftovers, embedded_server
+from portaria.db.embedded import EmbeddedServer
+
+Measure = Callable[[EmbeddedServer, Scale, report.Teller], Any]
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the run: how it is measured, and what the report shows of it."""
+
+    measure: Measure
+    tables: Callable[[Any], list[report.Table]]
+
+
+def _parts() -> dict[str, Part]:
+    found = {
+        module.__name__.removeprefix("bench."): Part(module.measure, module.tables)
+        for module in (answer, through, growth, overload, footprint)
+    }
+    found["inbox"] = Part(
+        lambda server, scale, tell: inbox.measure(server, scale.inbox, tell), inbox.Inbox.tables
+    )
+    return found
+
+
+_PARTS = _parts()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(_PARTS)}; all by default")
+    parser.add_argument("--scale", choices=["full", "quick", "smoke"])
+    given = parser.parse_args()
+    if unknown := set(given.parts) - set(_PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    chosen = given.scale or ("quick" if os.environ.get("QUICK", "0") not in ("", "0") else "full")
+    run({"full": FULL, "quick": QUICK, "smoke": SMOKE}[chosen], given.parts or list(_PARTS))
+
+
+def run(scale: Scale, names: list[str]) -> dict[str, Any]:
+    """Measures the parts in turn on one server, shows and writes the report; returns what was found."""
+    began, machine = time.monotonic(), report.machine()
+    clear_leftovers()
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
+    found: dict[str, Any] = {}
+
+    def tell(line: str) -> None:
+        print(f"{time.monotonic() - began:5.0f} s  {line}", flush=True)
+
+    with embedded_server() as server:
+        for name in names:
+            tell(f"— {name}")
+            found[name] = _PARTS[name].measure(server, scale, tell)
+    expected = targets.check(found)
+    tables = [*(t for name in names for t in _PARTS[name].tables(found[name])), targets.table(expected)]
+    report.show(tables)
+    name = "latest" if scale is FULL and len(names) == len(_PARTS) else scale.name
+    facts = {
+        "scale": scale.name, "minutes": (time.monotonic() - began) / 60, "machine": machine,
+        "versions": report.versions(), "targets": [t.document for t in expected], "parts": found,
+    }  # fmt: skip
+    tell(f"written to {report.write(name, facts, [tables[-1], *tables[:-1]])}")
+    return found
+
+
+if __name__ == "__main__":
+    main()

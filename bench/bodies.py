@@ -1,0 +1,73 @@
+"""Requests made and signed beforehand: 1 KiB bodies as the provider sends them, each another message.
+
+`senders` people write in turn, so most messages come from a known contact, as they do in life.
+"""
+
+import hmac
+from datetime import UTC, datetime
+
+from portaria.intake.providers import samples
+
+SIZE = 1024
+_ID, _PHONE, _THREAD = "wamid.@@@@@@@@@@@@@@@@@@@@@@@@", "+5511900000000", "thread-0000000"
+_EVENT = "0b7c1e5a-4d2f-4a60-9e1b-000000000000"
+
+
+def external_id(run: str, number: int) -> str:
+    """The provider's id of message `number`: 30 characters, the run's name and the number."""
+    return f"wamid.{run[:14]:.<14}{number:010d}"
+
+
+def requests(
+    kind: str, path: str, count: int, *, account_id: str, secret: str, run: str, senders: int
+) -> list[bytes]:
+    """`count` whole HTTP requests. `kind`: zernio (its own headers), sha256, bearer, plain."""
+    template, key = _template(account_id), secret.encode()
+    head = _head(kind, path, secret, template).encode().split(b"@signature@")
+    made = []
+    for number in range(count):
+        sender = number % senders
+        body = template.replace(_ID.encode(), external_id(run, number).encode())
+        body = body.replace(b"11900000000", b"119%08d" % sender).replace(b"-0000000", b"-%07d" % sender)
+        signature = hmac.digest(key, body, "sha256").hex().encode() if len(head) > 1 else b""
+        made.append(signature.join(head) + body)
+    return made
+
+
+def one(account_id: str, run: str, number: int = 0) -> bytes:
+    """A single body."""
+    return _template(account_id).replace(_ID.encode(), external_id(run, number).encode())
+
+
+def _template(account_id: str) -> bytes:
+    def body(text: str) -> bytes:
+        return samples.encode(
+            samples.message_received(
+                account_id,
+                _ID,
+                _PHONE,
+                text,
+                datetime.now(UTC),
+                name="Cliente Exemplo",
+                conversation_id=_THREAD,
+            )  # fmt: skip
+        )
+
+    text = "Olá, vocês têm horário amanhã à tarde? "
+    missing = SIZE - len(body(text))
+    return body(text + "x" * missing) if missing > 0 else body(text)
+
+
+def _head(kind: str, path: str, secret: str, body: bytes) -> str:
+    proof = {
+        "sha256": {"X-Signature": "sha256=@signature@"},
+        "bearer": {"Authorization": f"Bearer {secret}"},
+        "plain": {},
+    }
+    headers = {"Host": "127.0.0.1", "Content-Length": str(len(body))}
+    if kind == "zernio":
+        signed = samples.sign(body, secret)
+        headers |= {k: "@signature@" if k.endswith("-Signature") else v for k, v in signed.items()}
+    else:
+        headers |= {"Content-Type": "application/json", "User-Agent": "Zernio-Webhooks/1.0", **proof[kind]}
+    return f"POST {path} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers.items()) + "\r\n"

@@ -1,0 +1,74 @@
+"""Footprint: memory of each process at rest and under 256 connections, and how long a start takes."""
+
+import statistics
+import time
+from dataclasses import dataclass
+
+from bench.load import drive
+from bench.report import Table, Teller
+from bench.scale import Scale
+from bench.site import Site, embedded_server, make_site, resident_mib
+from portaria.db.embedded import EmbeddedServer
+
+_WORKS = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '5 seconds'"
+
+
+@dataclass
+class Footprint:
+    """Resident memory in MiB, times in seconds."""
+
+    web_at_rest: float
+    web_at_256: float
+    worker_at_rest: float
+    web_start: float
+    worker_start: float
+    postgres_start: float
+
+
+def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
+    """Starts are the median of some."""
+    site = make_site(server, "footprint")
+    starts = [_web_start(site) for _ in range(scale.starts)]
+    worker_start, worker_at_rest = _worker(site)
+    with site.web() as (port, web):
+        at_rest = resident_mib(web.pid)
+        drive(
+            site.plan(
+                port,
+                connections=256,
+                seconds=scale.answer_seconds,
+                most=int(25_000 * (scale.answer_seconds + 1)),
+            )
+        )
+        loaded = resident_mib(web.pid)
+    began = time.monotonic()
+    with embedded_server():
+        postgres = time.monotonic() - began
+    tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
+    return Footprint(at_rest, loaded, worker_at_rest, statistics.median(starts), worker_start, postgres)
+
+
+def _web_start(site: Site) -> float:
+    began = time.monotonic()
+    with site.web():
+        return time.monotonic() - began
+
+
+def _worker(site: Site) -> tuple[float, float]:
+    began = time.monotonic()
+    with site.process("worker") as worker:
+        while not site.value(_WORKS) and time.monotonic() - began < 20:
+            time.sleep(0.02)
+        return time.monotonic() - began, resident_mib(worker.pid)
+
+
+def tables(found: Footprint) -> list[Table]:
+    """What the report shows."""
+    table = Table("Footprint", ("", "figure", "unit"))
+    table.add("web at rest", found.web_at_rest, "MiB resident")
+    table.add("web after 256 connections", found.web_at_256, "MiB resident")
+    table.add("worker at rest", found.worker_at_rest, "MiB resident")
+    table.add("web: from its start to its first answer", found.web_start, "s")
+    table.add("worker: from its start to its first beat", found.worker_start, "s")
+    table.add("PostgreSQL: an empty cluster, made and started", found.postgres_start, "s")
+    return [table]

@@ -1,0 +1,196 @@
+"""Growth: the same figures with 10 thousand, 1 million and 5 million archived rows in one database.
+
+Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`).
+"""
+
+import asyncio
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import httpx
+import psycopg
+
+from bench import bodies
+from bench.load import drive
+from bench.pages import looker
+from bench.report import Table, Teller
+from bench.scale import Scale
+from bench.site import HERE, Site, database_bytes, make_site
+from portaria.db.embedded import EmbeddedServer
+from portaria.db.pool import Database
+from portaria.ids import uuid7
+from portaria.intake.replay import replay_round
+
+_HEADERS = (
+    '{"host": "127.0.0.1", "content-length": "1024", "user-agent": "Zernio-Webhooks/1.0",'
+    ' "x-zernio-event": "message.received",'
+    ' "x-zernio-signature": "91e6f19fcf34835087031c375b1d7e922754a0e370885671918bca553445404f"}'
+)
+_PENDING = """
+INSERT INTO webhook_events_log (
+    id, provider, organization_id, channel_session_id, headers, raw_body, valid_signature, received_at)
+VALUES (%s, 'zernio', %s, %s, %s, %s, true, now() - interval '10 minutes')
+"""
+_EVENT = "SELECT id FROM event_log WHERE organization_id = %s AND entity_kind = 'lead' AND entity_id = %s"
+_TURN = "SELECT fn_automation_rodizio_atribuir(%s, %s, %s, %s)"
+
+
+@dataclass
+class Growth:
+    """By archived rows: figure by name. Rates per second; everything else in milliseconds."""
+
+    figures: dict[int, dict[str, float]] = field(default_factory=dict)
+    bytes: dict[int, float] = field(default_factory=dict)
+
+    def worst(self) -> tuple[str, float]:
+        """The figure that grew most from the smallest to the largest, and by what factor."""
+        small, large = self.figures[min(self.figures)], self.figures[max(self.figures)]
+        grown = {name: _grown(name, small[name], large[name]) for name in small if name in large}
+        name = max(grown, key=lambda n: grown[n])
+        return name, grown[name]
+
+
+def is_rate(name: str) -> bool:
+    return name.endswith("/s")
+
+
+def _grown(name: str, small: float, large: float) -> float:
+    return (small / large if is_rate(name) else large / small) if small and large else float("inf")
+
+
+def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
+    """Fills, measures, fills on."""
+    site, found, there = make_site(server, "growth"), Growth(), 0
+    rule = _rule(site)
+    for rows in scale.archived:
+        began = time.monotonic()
+        _fill(site, rule, there, rows)
+        there = rows
+        tell(f"{rows:,} archived rows are there, after {time.monotonic() - began:.0f} s")
+        found.bytes[rows] = database_bytes(site) / rows
+        found.figures[rows] = {
+            **_answer(site, scale), **_replay(site, scale), **_turns(site, rule, scale), **_pages(site),
+        }  # fmt: skip
+    return found
+
+
+def _fill(site: Site, rule: UUID, first: int, last: int) -> None:
+    given = {
+        "first": first, "last": last, "org": site.demo.organization_id, "session": site.demo.channel_id,
+        "member": site.demo.members[0].user_id, "rule": rule, "headers": _HEADERS,
+        "body": bodies.one(site.demo.account_id, "old"),
+    }  # fmt: skip
+    statements = (HERE / "sql" / "fill.sql").read_text(encoding="utf-8").split(";\n\n")
+    with psycopg.connect(site.owner_url, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
+        for statement in statements:
+            conn.execute(statement.encode(), given)
+        conn.execute("RESET ALL")
+        conn.execute("CHECKPOINT")
+
+
+def _rule(site: Site) -> UUID:
+    """The demo's rotation; one is made where there is none."""
+    found = site.value("SELECT id FROM automation_rules WHERE is_active LIMIT 1")
+    if found is not None:
+        return UUID(str(found))
+    made = uuid7()
+    queue = [{"user_id": str(m.user_id), "pausado": False} for m in site.demo.members if m.role == "agent"]
+    actions = [{"type": "assign_owner", "config": {"modo": "rodizio", "fila": queue}}]
+    with psycopg.connect(site.owner_url, autocommit=True) as conn:
+        conn.execute(
+            "INSERT INTO automation_rules (organization_id, id, name, trigger_event, actions, is_active)"
+            " VALUES (%s, %s, 'Rodízio', 'lead.created', %s, true)",
+            (site.demo.organization_id, made, psycopg.types.json.Jsonb(actions)),
+        )
+    return made
+
+
+def _answer(site: Site, scale: Scale) -> dict[str, float]:
+    with site.web() as (port, _web):
+        outcome = drive(site.plan(port, connections=16, seconds=scale.growth_seconds, most=100_000))
+        site.drained(scale.drain_seconds)
+    return {"answer, messages/s": outcome.rate, "answer, p99": outcome.p99}
+
+
+def _replay(site: Site, scale: Scale) -> dict[str, float]:
+    """A round over rows that all wait, each with a body that was never ingested."""
+    run = f"replay{time.monotonic_ns() % 10**8}"
+    with psycopg.connect(site.owner_url) as conn:
+        conn.cursor().executemany(_PENDING, list(_pending(site, run, scale.replayed)))
+    seconds = asyncio.run(_round(site))
+    return {"replay round, rows/s": scale.replayed / seconds}
+
+
+def _pending(site: Site, run: str, rows: int) -> Iterator[tuple[object, ...]]:
+    for number in range(rows):
+        body = bodies.one(site.demo.account_id, run, number)
+        yield uuid7(), site.demo.organization_id, site.demo.channel_id, _HEADERS, body
+
+
+async def _round(site: Site) -> float:
+    db = Database(site.app_url, name="bench replay", size=6, statement_timeout=15.0)
+    await db.open()
+    try:
+        began = time.monotonic()
+        while site.waiting():
+            await replay_round(db, wait=5.0)
+        return time.monotonic() - began
+    finally:
+        await db.close()
+
+
+def _turns(site: Site, rule: UUID, scale: Scale) -> dict[str, float]:
+    """Turns of one rule in a row, on one connection, each for a lead of its own."""
+    org, made = site.demo.organization_id, []
+    with psycopg.connect(site.owner_url, autocommit=True) as conn:
+        contact = conn.execute(
+            "SELECT id FROM contacts WHERE organization_id = %s LIMIT 1", (org,)
+        ).fetchone()
+        assert contact is not None
+        for _ in range(scale.turns // 3):
+            lead = uuid7()
+            conn.execute(
+                "INSERT INTO crm_leads (organization_id, id, contact_id, title, source)"
+                " VALUES (%s, %s, %s, 'Pedido', 'form')",
+                (org, lead, contact[0]),
+            )
+            event = conn.execute(_EVENT, (org, lead)).fetchone()
+            assert event is not None
+            made.append((lead, event[0]))
+    with psycopg.connect(site.app_url, autocommit=True) as conn:
+        began = time.monotonic()
+        for lead, event_id in made:
+            conn.execute(_TURN, (org, rule, lead, event_id))
+        seconds = time.monotonic() - began
+    return {"rotation, turns/s": len(made) / seconds}
+
+
+def _pages(site: Site) -> dict[str, float]:
+    """What people look at: the median of some looks at each page, as an admin."""
+    found = {}
+    with site.web() as (port, _web), httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+        for name, look in looker(client, site):
+            took = [_timed(look) for _ in range(9)]
+            found[f"page {name}, ms"] = statistics.median(took) * 1000
+    return found
+
+
+def _timed(look: Callable[[], None]) -> float:
+    began = time.perf_counter()
+    look()
+    return time.perf_counter() - began
+
+
+def tables(found: Growth) -> list[Table]:
+    """What the report shows."""
+    sizes = sorted(found.figures)
+    table = Table("Growth: by archived rows", ("", *(f"{size:,}" for size in sizes), "largest to smallest"))
+    small, large = found.figures[sizes[0]], found.figures[sizes[-1]]
+    for name in small:
+        factor = _grown(name, small[name], large.get(name, 0.0))
+        table.add(name, *(found.figures[size].get(name, 0.0) for size in sizes), f"{factor:.2f} ×")
+    table.add("database bytes per archived row", *(found.bytes[size] for size in sizes), "")
+    return [table]
