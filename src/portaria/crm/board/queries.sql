@@ -1,0 +1,61 @@
+-- Who may see which leads is one condition: everything, one's own, and those without an owner where the
+-- organization lets agents see them.
+-- name: count_stages
+SELECT l.stage, count(*) AS leads
+FROM crm_leads l JOIN organizations o ON o.id = l.organization_id
+WHERE l.organization_id = %(organization_id)s AND l.status = 'open'
+    AND (%(everything)s OR l.owner_user_id = %(user_id)s
+        OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
+GROUP BY l.stage
+ORDER BY l.stage = 'new' DESC, min(l.created_at), l.stage
+LIMIT 12;
+
+-- name: count_unowned
+SELECT count(*) AS leads, min(l.created_at) AS oldest_at
+FROM crm_leads l JOIN organizations o ON o.id = l.organization_id
+WHERE l.organization_id = %(organization_id)s AND l.owner_user_id IS NULL AND l.status = 'open'
+    AND (%(everything)s OR o.agents_see_unowned);
+
+-- name: search_leads
+SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
+    l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
+    l.assigned_at, l.created_at, l.updated_at
+FROM (
+    SELECT * FROM crm_leads
+    WHERE organization_id = %(organization_id)s
+    ORDER BY created_at DESC, id LIMIT 20000
+) AS l
+JOIN organizations o ON o.id = l.organization_id
+JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
+LEFT JOIN users u ON u.id = l.owner_user_id
+WHERE (%(everything)s OR l.owner_user_id = %(user_id)s
+        OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
+    AND (l.title ILIKE %(like)s OR c.name ILIKE %(like)s OR c.email ILIKE %(like)s
+        OR c.phone_number LIKE %(phone)s::text)
+ORDER BY l.created_at DESC, l.id
+LIMIT %(limit)s;
+
+-- name: search_conversations
+SELECT v.id, v.contact_id, c.name AS contact_name, c.phone_number, c.username, c.is_blocked, c.blocked_reason,
+    v.channel_session_id, s.name AS channel_name, s.provider, v.provider_conversation_id, v.last_message_at,
+    v.last_inbound_at, v.last_outbound_at, v.last_message_preview, v.unread_count, v.created_at
+FROM (
+    SELECT * FROM conversations
+    WHERE organization_id = %(organization_id)s
+    ORDER BY last_message_at DESC NULLS LAST, id LIMIT 20000
+) AS v
+JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
+JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
+WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
+ORDER BY v.last_message_at DESC NULLS LAST, v.id
+LIMIT %(limit)s;
+
+-- name: news
+SELECT v.id, v.last_message_at, v.unread_count,
+    (SELECT count(*) FROM (
+        SELECT FROM conversations WHERE organization_id = %(organization_id)s AND unread_count > 0 LIMIT 1000
+    ) AS unread) AS unread_conversations
+FROM conversations v
+WHERE v.organization_id = %(organization_id)s
+ORDER BY v.last_message_at DESC NULLS LAST, v.id
+LIMIT 1;

@@ -1,0 +1,124 @@
+-- name: add_minutes
+INSERT INTO intake_minutes AS m (organization_id, minute, outcome, bucket, answers)
+SELECT organization_id, to_timestamp(epoch), outcome, bucket, answers
+FROM unnest(
+    %(organizations)s, %(minutes)s::bigint[], %(outcomes)s, %(buckets)s::integer[], %(answers)s::integer[]
+) AS counted (organization_id, epoch, outcome, bucket, answers)
+-- In one order: two processes that write at once do not wait for each other in a circle.
+ORDER BY organization_id, epoch, outcome, bucket
+ON CONFLICT ON CONSTRAINT intake_minutes_once DO UPDATE SET answers = m.answers + excluded.answers;
+
+-- name: drop_old_minutes
+DELETE FROM intake_minutes WHERE minute < now() - make_interval(mins => %(kept)s);
+
+-- name: read_minutes
+SELECT minute, outcome, bucket, answers FROM intake_minutes
+WHERE minute >= date_trunc('minute', now()) - make_interval(mins => %(minutes)s)
+    AND (organization_id = %(organization_id)s OR (%(operator)s AND organization_id IS NULL))
+ORDER BY minute;
+
+-- What waits is bounded (spec 2.5, back-pressure), what is dead is found by its index.
+-- name: figures
+SELECT
+    count(*) FILTER (WHERE valid_signature) AS pending,
+    min(received_at) FILTER (WHERE valid_signature) AS oldest_pending_at,
+    count(*) FILTER (WHERE valid_signature AND error_message IS NOT NULL) AS tried_and_waiting,
+    (SELECT count(*) FROM (
+        SELECT FROM webhook_events_log
+        WHERE organization_id = %(organization_id)s AND status = 'dead' LIMIT 1000
+    ) AS given_up) AS dead
+FROM webhook_events_log
+WHERE status = 'received' AND organization_id = %(organization_id)s;
+
+-- Ordered walks, one for each status that is wanted: those that are not are left out by the planner, as
+-- their condition is a constant. The walk ends after so many rows; what is filtered is what it passed.
+-- name: browse
+SELECT a.id, a.organization_id, a.channel_session_id, s.name AS channel_name, a.provider, a.status,
+    a.valid_signature, a.attempts, a.error_message, a.event_type, a.external_id, a.received_at,
+    a.processed_at, octet_length(a.raw_body) AS body_bytes
+FROM (
+    SELECT w.id FROM (
+        (SELECT id FROM webhook_events_log
+        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+            AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
+            AND id < %(before)s AND id >= %(from)s
+        ORDER BY id DESC LIMIT %(walk)s)
+        UNION ALL
+        (SELECT id FROM webhook_events_log
+        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+            AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
+            AND id < %(before)s AND id >= %(from)s
+        ORDER BY id DESC LIMIT %(walk)s)
+        UNION ALL
+        (SELECT id FROM webhook_events_log
+        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+            AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
+            AND id < %(before)s AND id >= %(from)s
+        ORDER BY id DESC LIMIT %(walk)s)
+        UNION ALL
+        (SELECT id FROM webhook_events_log
+        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+            AND status = 'received' AND 'received' = ANY(%(statuses)s::text[])
+            AND (NOT %(pending)s OR valid_signature)
+            AND id < %(before)s AND id >= %(from)s
+        ORDER BY id DESC LIMIT %(walk)s)
+    ) AS w
+    ORDER BY w.id DESC LIMIT %(walk)s
+) AS walked
+JOIN webhook_events_log a ON a.id = walked.id
+LEFT JOIN channel_sessions s ON s.organization_id = a.organization_id AND s.id = a.channel_session_id
+WHERE (%(event_type)s::text IS NULL OR a.event_type = %(event_type)s)
+    AND (%(external_id)s::text IS NULL OR a.external_id = %(external_id)s)
+    AND (%(channel_session_id)s::uuid IS NULL OR a.channel_session_id = %(channel_session_id)s)
+    AND (%(text)s::bytea IS NULL OR position(%(text)s::bytea IN a.raw_body) > 0)
+ORDER BY walked.id DESC
+LIMIT %(limit)s;
+
+-- Where such a walk ended, if it was not at the end of what there is.
+-- name: walked_to
+SELECT w.id FROM (
+    (SELECT id FROM webhook_events_log
+    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+        AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
+        AND id < %(before)s AND id >= %(from)s
+    ORDER BY id DESC LIMIT %(walk)s)
+    UNION ALL
+    (SELECT id FROM webhook_events_log
+    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+        AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
+        AND id < %(before)s AND id >= %(from)s
+    ORDER BY id DESC LIMIT %(walk)s)
+    UNION ALL
+    (SELECT id FROM webhook_events_log
+    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+        AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
+        AND id < %(before)s AND id >= %(from)s
+    ORDER BY id DESC LIMIT %(walk)s)
+) AS w
+ORDER BY w.id DESC OFFSET %(walk)s - 1 LIMIT 1;
+
+-- name: count_replayable
+SELECT count(*) FROM webhook_events_log
+WHERE organization_id = %(organization_id)s AND status = %(status)s AND valid_signature
+    AND provider = 'zernio' AND id < %(before)s AND id >= %(from)s;
+
+-- Each once, in their order: what fails again meanwhile is behind.
+-- name: replayable_after
+SELECT id FROM webhook_events_log
+WHERE organization_id = %(organization_id)s AND status = %(status)s AND valid_signature
+    AND provider = 'zernio' AND id < %(before)s AND id > %(after)s
+ORDER BY id LIMIT %(limit)s;
+
+-- The newest arrival: whether there is anything new to show.
+-- name: newest_arrival
+SELECT w.id, w.status FROM (
+    (SELECT id, status FROM webhook_events_log
+    WHERE organization_id = %(organization_id)s AND status = 'processed' ORDER BY id DESC LIMIT 1)
+    UNION ALL
+    (SELECT id, status FROM webhook_events_log
+    WHERE organization_id = %(organization_id)s AND status = 'error' ORDER BY id DESC LIMIT 1)
+    UNION ALL
+    (SELECT id, status FROM webhook_events_log
+    WHERE organization_id = %(organization_id)s AND status = 'dead' ORDER BY id DESC LIMIT 1)
+) AS w
+ORDER BY w.id DESC LIMIT 1;
