@@ -164,7 +164,8 @@ async def _replay_all(db: Database, done: Round, pace: Pace, stop: asyncio.Event
                     done.outcomes[ended] += 1
 
         async with asyncio.TaskGroup() as takers:
-            for _ in range(pace.at_once):
+            # One connection holds the round's lock.
+            for _ in range(max(1, min(pace.at_once, db.pool.max_size - 1))):
                 takers.create_task(take_turns())
 
 
