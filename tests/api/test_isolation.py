@@ -101,6 +101,26 @@ async def test_a_tenant_writes_nothing_into_another_organization(
     assert world.fingerprint(one) == before
 
 
+async def test_a_tenant_sees_the_users_among_its_members_alone_and_no_secret_at_all(
+    db: Database, world: World, owner: psycopg.Connection
+) -> None:
+    one, _ = world.house(1), world.house(2)
+    members = owner.execute(
+        "SELECT user_id FROM user_organizations WHERE organization_id = %s", (one.id,)
+    ).fetchall()
+    async with db.tenant(one.id, operator=True) as conn:
+        seen = await (await conn.execute("SELECT id FROM users")).fetchall()
+    assert set(seen) == set(members)
+    for secret in (
+        "users.password_hash", "channel_sessions.secret_ciphertext",
+        "channel_sessions.previous_secret_ciphertext", "browser_sessions.data", "sign_in_throttles.key",
+    ):  # fmt: skip
+        may = owner.execute(
+            "SELECT has_column_privilege('authenticated', %s, %s, 'SELECT')", secret.split(".")
+        ).fetchone()
+        assert may == (False,), secret
+
+
 async def test_a_tenant_has_no_right_on_the_queue(owner: psycopg.Connection) -> None:
     found = owner.execute(
         "SELECT table_name, privilege_type FROM information_schema.role_table_grants"
