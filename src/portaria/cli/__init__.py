@@ -11,8 +11,10 @@ from portaria.cli import (
     member,
     org,
     processes,
+    rules,
     simulate,
     simulate_account,
+    simulate_lead,
     webhooks,
 )
 from portaria.cli.dev import dev
@@ -31,9 +33,11 @@ app.command()(processes.keys)
 app.add_typer(org.app, name="org")
 app.add_typer(member.app, name="member")
 app.add_typer(channel.app, name="channel")
+app.add_typer(rules.app, name="rule")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(incoming_events.app, name="incoming-events")
 simulate.app.command("account-event")(simulate_account.account_event)
+simulate.app.command("lead")(simulate_lead.lead)
 app.add_typer(simulate.app, name="simulate")
 
 
