@@ -4,7 +4,6 @@ A door parses, calls one verb, answers; every refusal is a problem document with
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
@@ -180,15 +179,25 @@ async def _start(send: Send, answer: Answer, *, closing: bool) -> None:
     await send({"type": "http.response.start", "status": answer.status, "headers": headers})
 
 
+class _Incoming:
+    """A request's `receive` that knows when nothing more comes: asking then would wait for ever."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive, self.ended = receive, False
+
+    async def __call__(self) -> Message:
+        message = await self._receive()
+        self.ended = message["type"] == "http.disconnect" or not message.get("more_body", False)
+        return message
+
+
 async def _drain(receive: Receive) -> None:
-    drained, ends = 0, time.monotonic() + _DRAIN_SECONDS
+    incoming = receive if isinstance(receive, _Incoming) else _Incoming(receive)
+    drained, ends = 0, asyncio.get_running_loop().time() + _DRAIN_SECONDS
     try:
-        while drained < _DRAIN_BYTES and (left := ends - time.monotonic()) > 0:
-            async with asyncio.timeout(left):
-                message = await receive()
-            if message["type"] == "http.disconnect" or not message.get("more_body", False):
-                return
-            drained += len(message.get("body", b""))
+        while not incoming.ended and drained < _DRAIN_BYTES:
+            async with asyncio.timeout_at(ends):
+                drained += len((await incoming()).get("body", b""))
     except TimeoutError:
         return
 
@@ -250,7 +259,7 @@ async def _guarded(door: App, scope: Scope, receive: Receive, send: Send) -> Non
         await send(message)
 
     try:
-        await door(scope, receive, noted)
+        await door(scope, _Incoming(receive), noted)
     except Exception as error:
         log.error("door_failed", path=scope.get("path"), exc_info=error)
         if started:

@@ -8,12 +8,13 @@ import asyncio
 
 import structlog
 
-from portaria.db.pool import Database
+from portaria.db.pool import Database, in_time
 from portaria.db.queries import load_queries
 from portaria.intake.accepted import describe
 
 _Q = load_queries("portaria.intake")
 _LOOK_EVERY = 5.0
+_LOOK_WITHIN = 2.0
 log = structlog.get_logger()
 
 
@@ -34,15 +35,18 @@ class Backlog:
             await asyncio.gather(self._watching, return_exceptions=True)
 
     async def look(self) -> None:
-        """One look. Raises what the database raises."""
-        async with self._db.connection() as conn:
-            cursor = await conn.execute(_Q["backlog"], {"bound": self._rows + 1})
-            ((rows, oldest),) = await cursor.fetchall()
-        age = float(oldest or 0.0)
+        """One look. Raises what the database raises, and TimeoutError after 2 s."""
+        rows, age = await in_time(self._count(), _LOOK_WITHIN)
         full = rows > self._rows or age > self._age
         if full != self.full:
             log.warning("backlog_full" if full else "backlog_open", rows=rows, oldest_seconds=round(age))
         self.full = full
+
+    async def _count(self) -> tuple[int, float]:
+        async with self._db.connection() as conn:
+            cursor = await conn.execute(_Q["backlog"], {"bound": self._rows + 1})
+            ((rows, oldest),) = await cursor.fetchall()
+        return rows, float(oldest or 0.0)
 
     async def _watch(self) -> None:
         while True:

@@ -15,7 +15,6 @@ from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row
 from portaria.intake.ingest import ingest
 from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
-_KEPT_BYTES = 64 * 1024 * 1024
 log = structlog.get_logger()
 
 
@@ -38,10 +37,15 @@ async def first_attempt(db: Database, row: AcceptedRow) -> TryOutcome:
 
 
 class FirstAttempts:
-    """Runs first attempts, at most `at_once` at a time; at most `waiting` rows are kept waiting."""
+    """Runs first attempts, at most `at_once` at a time; at most `waiting` rows are kept waiting, and
+    `kept_bytes` of their bodies.
+    """
 
-    def __init__(self, db: Database, *, at_once: int, waiting: int) -> None:
-        self._db, self._at_once, self._waiting = db, at_once, waiting
+    def __init__(
+        self, db: Database, *, at_once: int, waiting: int, kept_bytes: int = 64 * 1024 * 1024
+    ) -> None:
+        self._db, self._at_once = db, at_once
+        self._waiting, self._kept_bytes = waiting, kept_bytes
         self._rows: deque[AcceptedRow] = deque()
         self._bytes = 0
         self._wake = asyncio.Event()
@@ -56,7 +60,7 @@ class FirstAttempts:
         if len(self._rows) >= self._waiting:
             LEFT_TO_REPLAY.inc()
             return
-        if self._bytes + len(row.raw_body) > _KEPT_BYTES:
+        if self._bytes + len(row.raw_body) > self._kept_bytes:
             row = replace(row, raw_body=b"")  # read again from the archive when its turn comes
         self._bytes += len(row.raw_body)
         self._rows.append(row)

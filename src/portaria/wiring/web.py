@@ -31,6 +31,7 @@ from portaria.settings import Settings
 from portaria.telemetry import configure_logging
 from portaria.wiring.basics import database_url, guarded, opened, secret_box
 from portaria.wiring.doors import build_incoming_events, build_intake, build_lead_forms
+from portaria.wiring.protocol import PlainHttp
 
 _API_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/schema")
 
@@ -39,7 +40,7 @@ async def run_web(config: Settings) -> None:
     """The web process, until SIGTERM or SIGINT."""
     configure_logging(config.log_level, config.log_format)
     web = uvicorn.Config(
-        web_app(config), host=config.host, port=config.port, loop="uvloop", http="httptools",
+        web_app(config), host=config.host, port=config.port, loop="uvloop", http=PlainHttp,
         ws="none", lifespan="on", access_log=False, log_config=None, server_header=False,
         timeout_keep_alive=75, timeout_graceful_shutdown=int(config.stop_grace), backlog=4096,
     )  # fmt: skip
