@@ -4,6 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -12,16 +13,29 @@ import httpx
 import psycopg
 import pytest
 
-from portaria import wiring
+from portaria.asgi import Front, Receive, Scope, Send, refuse, respond
 from portaria.db.embedded import EmbeddedServer
 from portaria.db.pool import Database
+from portaria.errors import Refusal
+from portaria.intake.http import PREFIX, Intake
 from portaria.intake.providers import samples
+from portaria.settings import Settings
+from portaria.wiring import secret_box
+from portaria.wiring.basics import opened
+from portaria.wiring.doors import build_intake
 from tests.conftest import TestDatabase
 from tests.intake.backroom import Backroom, empty, one_database
 from tests.support.factory import Channel, Factory
-from tests.support.http import make_settings, serving
+from tests.support.http import INSTALLATION_SECRET, make_settings, serving
+from tests.support.raw_http import head
 
 SECRET = "segredo-inventado-zernio-0123456789"
+INSTALLATION = "/api/v1/webhooks/canal-da-instalacao"
+
+
+def channel_path(channel: Channel) -> str:
+    """A channel session's own URL, without the host."""
+    return f"/api/v1/webhooks/channel/{channel.token}"
 
 
 @dataclass
@@ -35,6 +49,7 @@ class Desk:
     make: Factory
     client: httpx.AsyncClient
     url: str
+    intake: Intake
     sent: int = field(default=0)
 
     def message(self, text: str | None = "Olá", **more: Any) -> dict[str, Any]:
@@ -46,6 +61,16 @@ class Desk:
         } | more  # fmt: skip
         return samples.message_received(self.channel.account_id, text=text, **given)
 
+    def request(self, raw: bytes, path: str | None = None, **headers: str) -> bytes:
+        """A whole signed delivery, for a socket."""
+        path = path or channel_path(self.channel)
+        signed = samples.sign(raw, INSTALLATION_SECRET if path == INSTALLATION else self.channel.secret)
+        return head("POST", path, {**signed, "Content-Length": str(len(raw)), **headers}) + raw
+
+    async def post_to_installation(self, body: dict[str, Any] | bytes, **more: Any) -> httpx.Response:
+        """Signed by the installation's secret, to the URL that all channels share."""
+        return await self.post(body, **{"path": INSTALLATION, "secret": INSTALLATION_SECRET, **more})
+
     async def post(
         self,
         body: dict[str, Any] | bytes,
@@ -56,7 +81,7 @@ class Desk:
     ) -> httpx.Response:
         """Signed by the channel's secret, to the channel's own URL unless told otherwise."""
         raw = body if isinstance(body, bytes) else samples.encode(body)
-        path = path or f"/api/v1/webhooks/channel/{self.channel.token}"
+        path = path or channel_path(self.channel)
         signed = samples.sign(raw, secret or self.channel.secret)
         return await self.client.post(path, content=raw, headers={**signed, **(headers or {})})
 
@@ -73,19 +98,69 @@ class Desk:
 
     def log_row(self, response: httpx.Response) -> dict[str, Any]:
         """The archived row that a JSON answer names."""
+        return self._log_row("id = %s", response.json()["id"])
+
+    def newest_row(self) -> dict[str, Any]:
+        """The archived row of the last delivery: a refusal does not name it."""
+        return self._log_row("received_at = (SELECT max(received_at) FROM webhook_events_log)")
+
+    def _log_row(self, where: str, *params: object) -> dict[str, Any]:
         cursor = self.owner.cursor(row_factory=psycopg.rows.dict_row)
-        found = cursor.execute(
-            "SELECT * FROM webhook_events_log WHERE id = %s", (response.json()["id"],)
-        ).fetchone()
+        found = cursor.execute(f"SELECT * FROM webhook_events_log WHERE {where}", params).fetchone()
         assert found is not None
         return found
+
+    @contextmanager
+    def held(self, table: str) -> Iterator[None]:
+        """Nobody else can read or write `table` until the block ends."""
+        with psycopg.connect(self.database.owner_url) as conn:
+            conn.execute(f"LOCK TABLE {table}")
+            yield
+            conn.rollback()
+
+    def failing(self, table: str, what: str, sqlstate: str = "P0001", when: str = "true") -> None:
+        """Makes `what` on `table` fail with `sqlstate` where `when` holds, until `mended`."""
+        self.owner.execute(
+            "CREATE OR REPLACE FUNCTION fail_it() RETURNS trigger LANGUAGE plpgsql AS"
+            f" $$ BEGIN RAISE EXCEPTION 'no such luck' USING ERRCODE = '{sqlstate}'; END $$"
+        )
+        self.owner.execute(
+            f"CREATE TRIGGER fail_it BEFORE {what} ON {table} FOR EACH ROW WHEN ({when})"
+            " EXECUTE FUNCTION fail_it()"
+        )
+
+    def mended(self, table: str) -> None:
+        """Ends `failing`."""
+        self.owner.execute(f"DROP TRIGGER fail_it ON {table}")
+
+    def seed_message(self, external_id: str, direction: str = "inbound") -> None:
+        """A message that is in, with its contact and conversation."""
+        self.owner.execute(
+            "WITH c AS (INSERT INTO contacts (organization_id, id) VALUES (%(org)s, gen_random_uuid())"
+            "  RETURNING organization_id, id),"
+            " v AS (INSERT INTO conversations (organization_id, id, contact_id, channel_session_id,"
+            "  provider_conversation_id) SELECT organization_id, gen_random_uuid(), id, %(session)s, 'seeded'"
+            "  FROM c RETURNING organization_id, id, contact_id)"
+            " INSERT INTO messages (organization_id, id, conversation_id, contact_id, channel_session_id,"
+            "  direction, external_id, type, status, sent_at)"
+            " SELECT organization_id, gen_random_uuid(), id, contact_id, %(session)s, %(direction)s,"
+            "  %(external_id)s, 'text', CASE %(direction)s WHEN 'inbound' THEN 'received' ELSE 'sent' END,"
+            "  now()"
+            " FROM v",
+            {
+                "org": self.channel.organization_id, "session": self.channel.id, "direction": direction,
+                "external_id": external_id,
+            },
+        )  # fmt: skip
 
     async def settled(self, within: float = 10.0) -> None:
         """Waits until no accepted row waits for its first attempt."""
         await until(
-            lambda: not self.count(
-                "webhook_events_log",
-                "status = 'received' AND valid_signature AND attempts = 0 AND error_message IS NULL",
+            lambda: (
+                not self.count(
+                    "webhook_events_log",
+                    "status = 'received' AND valid_signature AND attempts = 0 AND error_message IS NULL",
+                )
             ),
             within,
         )
@@ -106,21 +181,62 @@ async def until(condition: Callable[[], bool], within: float = 10.0) -> None:
         await asyncio.sleep(0.01)
 
 
-def channel_with_secret(make: Factory, organization_id: Any, **more: Any) -> Channel:
-    box = wiring.secret_box(make_settings("postgresql://unused/x"))
-    return make.channel(
-        organization_id, secret_ciphertext=box.encrypt(more.pop("secret", SECRET)), **more
+def encrypted(secret: str) -> bytes:
+    """As `channel_sessions` keeps it."""
+    return secret_box(make_settings("postgresql://unused/x")).encrypt(secret)
+
+
+def channel_with_secret(make: Factory, organization_id: Any, *, secret: str = SECRET, **more: Any) -> Channel:
+    return make.channel(organization_id, secret_ciphertext=encrypted(secret), secret=secret, **more)
+
+
+def intake_alone(settings: Settings) -> tuple[Intake, Front]:
+    """A web process's intake and an application of nothing else: the rest takes longer to build."""
+    url = settings.database_url.get_secret_value()
+    db, ingest_db, lookup_db = (
+        Database(url, name=name, size=settings.pool_size) for name in ("web", "ingest", "lookups")
     )
+    intake = build_intake(settings, db, ingest_db, lookup_db)
+
+    @asynccontextmanager
+    async def running() -> AsyncIterator[None]:
+        async with opened(db), opened(ingest_db), opened(lookup_db), intake.running(settings.stop_grace):
+            yield
+
+    async def nothing(scope: Scope, receive: Receive, send: Send) -> None:
+        await respond(send, refuse(Refusal(404, "not_found", "Nothing but the intake.")))
+
+    return intake, Front({PREFIX: intake}, nothing, running, header_limit=settings.header_limit)
+
+
+OpenDesk = Callable[..., AbstractAsyncContextManager[Desk]]
 
 
 @pytest.fixture
-async def desk(
-    db: Database, database: TestDatabase, owner: psycopg.Connection, make: Factory
-) -> AsyncIterator[Desk]:
-    channel = channel_with_secret(make, make.organization())
-    settings = make_settings(database.app_url)
-    async with serving(wiring.web_app(settings)) as url, httpx.AsyncClient(base_url=url) as client:
-        yield Desk(owner, db, database, channel, make, client, url)
+def open_desk(db: Database, database: TestDatabase, owner: psycopg.Connection, make: Factory) -> OpenDesk:
+    """A desk with other settings: `async with open_desk(backlog_rows=1) as desk`."""
+
+    @asynccontextmanager
+    async def open_one(**settings: Any) -> AsyncIterator[Desk]:
+        channel = channel_with_secret(make, make.organization())
+        intake, app = intake_alone(make_settings(database.app_url, **settings))
+        async with serving(app) as url, httpx.AsyncClient(base_url=url, verify=False) as client:
+            yield Desk(owner, db, database, channel, make, client, url, intake)
+
+    return open_one
+
+
+@pytest.fixture
+async def desk(open_desk: OpenDesk) -> AsyncIterator[Desk]:
+    async with open_desk() as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def desk_database(server: EmbeddedServer) -> Iterator[TestDatabase]:
+    """What `reused.database` empties before each test."""
+    with one_database(server, "desk") as made:
+        yield made
 
 
 @pytest.fixture(scope="session")
