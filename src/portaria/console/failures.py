@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import psycopg
 import structlog
 from litestar import MediaType, Response
 from litestar.exceptions import HTTPException
@@ -18,6 +17,8 @@ from portaria.errors import Refusal
 
 log = structlog.get_logger()
 
+# The statement's own time limit.
+_TOO_SLOW: Final = "57014"
 _AWAY: Final = N_("The database does not answer just now. Nothing was lost; try again in a moment.")
 _BUG: Final = N_("Something went wrong here. It was written down for whoever runs this installation.")
 _BY_STATUS: Final = {
@@ -51,7 +52,7 @@ def on_http(request: AnyRequest, error: HTTPException) -> Response[str]:
 def on_anything(request: AnyRequest, error: Exception) -> Response[str]:
     """The database away: 503. Anything else is a bug: logged with its trace."""
     language = _language(request)
-    if is_infrastructure(error) or isinstance(error, psycopg.errors.QueryCanceled):
+    if is_infrastructure(error) or getattr(error, "sqlstate", None) == _TOO_SLOW:
         log.warning("console_database_away", error=type(error).__name__)
         return _answer(request, language, 503, language.say(_AWAY))
     log.error("console_failed", method=request.method, path=request.url.path, exc_info=error)

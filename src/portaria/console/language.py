@@ -100,7 +100,7 @@ def warm_up() -> None:
     for locale in LOCALES:
         language = Language(locale)
         now = datetime.now(UTC)
-        language.say("")
+        language.say("Overview")
         language.moment(now), language.ago(now), language.day(now), language.clock(now), language.number(1)
 
 

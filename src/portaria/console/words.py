@@ -38,7 +38,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "dead": N_("Given up. Replay it, or look for it in the provider's panel."),
     },
     "signature": {"true": N_("Proven"), "false": N_("Refused"), "none": N_("Not looked at")},
-    "event_status": {"pending": N_("Pending"), "processed": N_("Processed"), "failed": N_("Failed")},
+    "event_status": {"pending": N_("Pending"), "processed": N_("Took effect"), "failed": N_("Failed")},
     "provider": {
         "zernio": N_("WhatsApp, official number (Zernio)"), "zernio_social": N_("Social networks (Zernio)"),
         "lead_form": N_("Lead form"), "meta_cloud": N_("WhatsApp Cloud API (Meta)"),
