@@ -15,6 +15,7 @@ from typing import Final
 
 from litestar import Response, get
 from litestar.exceptions import NotFoundException
+from litestar.params import FromPath
 
 from portaria.console.visitor import AnyRequest
 
@@ -44,7 +45,7 @@ def asset_text(name: str) -> str:
 
 
 @get("/static/{digest:str}/{name:path}", include_in_schema=False, opt={"skip_session": True, "open": True})
-async def serve_asset(request: AnyRequest, digest: str, name: str) -> Response[bytes]:
+async def serve_asset(request: AnyRequest, digest: FromPath[str], name: FromPath[str]) -> Response[bytes]:
     """The asset. An address of another version is answered too, but is not to be kept."""
     assets, current = _assets()
     asset = assets.get(name.lstrip("/"))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from litestar.di import NamedDependency
-from litestar.params import SkipValidation
+from litestar.params import FromPath, FromQuery, SkipValidation
 
 from portaria.console.news import Newsstand
 from portaria.console.visitor import Visitor
@@ -56,3 +56,9 @@ class Console:
 
 ConsoleDep = NamedDependency[SkipValidation[Console]]
 VisitorDep = NamedDependency[SkipValidation[Visitor]]
+Id = FromPath[UUID]
+Typed = FromQuery[str]
+"""A filter out of the address, as somebody typed it."""
+
+Place = FromQuery[str | None]
+"""Where a list goes on; None for its beginning."""

@@ -9,7 +9,7 @@ from litestar.response import Redirect
 from portaria.accounts.listing import EventFilter, Status, find_event, list_events
 from portaria.accounts.reprocess import FailedFilter, count_failed, reprocess, reprocess_failed
 from portaria.console.cursors import read_time_and_id, with_query, write_place
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, Place, Typed, VisitorDep
 from portaria.console.forms import field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page, part
@@ -23,7 +23,7 @@ _AT_ONCE: Final = 50
 @get("/accounts-events")
 async def show_events(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep,
-    status: str = "", event_type: str = "", event_id: str = "", after: str | None = None,
+    status: Typed = "", event_type: Typed = "", event_id: Typed = "", after: Place = None,
 ) -> Response[str]:  # fmt: skip
     """The newest first, filtered."""
     visitor.must_be_operator()
@@ -46,9 +46,7 @@ async def show_events(
 
 
 @get("/accounts-events/{row:uuid}")
-async def show_event(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: UUID
-) -> Response[str]:
+async def show_event(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: Id) -> Response[str]:
     """One event with its body, byte for byte."""
     visitor.must_be_operator()
     return await _one(request, console, visitor, row)
@@ -56,7 +54,7 @@ async def show_event(
 
 @post("/accounts-events/{row:uuid}/reprocess", status_code=200)
 async def start_anew(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: Id
 ) -> Response[str] | Redirect:
     """`pending` again, and its job; a processed one only when that was asked for by name."""
     visitor.must_be_operator()
@@ -73,7 +71,7 @@ async def start_anew(
 
 @get("/accounts-events/reprocess")
 async def count_for_reprocess(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, event_type: str = ""
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, event_type: Typed = ""
 ) -> Response[str]:
     """How many failed events there are to start anew: nothing is done yet."""
     visitor.must_be_operator()

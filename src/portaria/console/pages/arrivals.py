@@ -9,7 +9,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.cursors import with_query
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, Place, Typed, VisitorDep
 from portaria.console.forms import field, given_day, given_id, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import page, part
@@ -30,7 +30,7 @@ _FILTERS: Final = ("status", "event_type", "external_id", "channel", "text", "si
 
 @get("/arrivals")
 async def show_arrivals(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, before: str | None = None
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, before: Place = None
 ) -> Response[str]:
     """The newest first, filtered; a rare thing may take more than one page to find."""
     visitor.must("manager")
@@ -49,14 +49,14 @@ async def show_arrivals(
 
 
 @get("/arrivals/{row:uuid}")
-async def show_one(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: UUID) -> Response[str]:
+async def show_one(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: Id) -> Response[str]:
     """One arrival: its raw body byte for byte, its headers, what became of it."""
     visitor.must("manager")
     return await _one(request, console, visitor, row)
 
 
 @get("/arrivals/{row:uuid}/body")
-async def download_body(console: ConsoleDep, visitor: VisitorDep, row: UUID) -> Response[bytes]:
+async def download_body(console: ConsoleDep, visitor: VisitorDep, row: Id) -> Response[bytes]:
     """The raw body as a file: never shown by the browser as what it may pretend to be."""
     visitor.must("manager")
     arrival = await _find(console, visitor, row)
@@ -68,9 +68,7 @@ async def download_body(console: ConsoleDep, visitor: VisitorDep, row: UUID) -> 
 
 
 @post("/arrivals/{row:uuid}/replay", status_code=200)
-async def replay_one(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: UUID
-) -> Response[str]:
+async def replay_one(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, row: Id) -> Response[str]:
     """Tries it now, and shows how that ended where it was asked."""
     visitor.must("manager")
     arrival = await _find(console, visitor, row)
@@ -85,7 +83,7 @@ async def replay_one(
 @get("/arrivals/replay")
 async def count_for_replay(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep,
-    status: str = "dead", since: str = "", until: str = "",
+    status: Typed = "dead", since: Typed = "", until: Typed = "",
 ) -> Response[str]:  # fmt: skip
     """How many a replay by filter would take: nothing is done yet."""
     visitor.must("manager")

@@ -8,7 +8,7 @@ from litestar import Response, get
 
 from portaria.audit import AuditFilter, list_entries
 from portaria.console.cursors import read_time_and_id, with_query, write_place
-from portaria.console.deps import ConsoleDep, VisitorDep
+from portaria.console.deps import ConsoleDep, Place, VisitorDep
 from portaria.console.forms import given_day
 from portaria.console.page import page
 from portaria.console.visitor import AnyRequest
@@ -20,7 +20,7 @@ _FILTERS: Final = ("action", "actor", "resource_id", "since", "until")
 
 @get("/audit")
 async def show_audit(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, after: str | None = None
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, after: Place = None
 ) -> Response[str]:
     """The newest first, filtered."""
     visitor.must("manager")

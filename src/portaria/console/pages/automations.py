@@ -12,7 +12,7 @@ from portaria.automations.rulebook import Rule, create_rule, delete_rule, find_r
 from portaria.automations.rules import draft_from, patch_from, rotation_of
 from portaria.automations.runs import list_runs
 from portaria.console.cursors import read_time_and_id, with_query, write_place
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, Place, VisitorDep
 from portaria.console.forms import field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -63,7 +63,11 @@ async def make_rule(
 
 @get("/automations/{rule_id:uuid}")
 async def show_rule(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: UUID, after: str | None = None
+    request: AnyRequest,
+    console: ConsoleDep,
+    visitor: VisitorDep,
+    rule_id: Id,
+    after: Place = None,
 ) -> Response[str]:
     """One rule: its form, who is next and why, the turns, the runs."""
     async with console.tenant(visitor) as conn:
@@ -73,7 +77,7 @@ async def show_rule(
 
 @post("/automations/{rule_id:uuid}", status_code=200)
 async def save_rule(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: Id
 ) -> Response[str] | Redirect:
     """Saves the form over the version that it was made from. If somebody was faster, nothing is
     overwritten: both versions are shown."""
@@ -90,9 +94,7 @@ async def save_rule(
 
 
 @post("/automations/{rule_id:uuid}/active", status_code=200)
-async def switch_rule(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: UUID
-) -> Redirect:
+async def switch_rule(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: Id) -> Redirect:
     """On or off, from the list."""
     values = await words_of(request)
     async with console.tenant(visitor) as conn:
@@ -103,7 +105,7 @@ async def switch_rule(
 
 @post("/automations/{rule_id:uuid}/delete", status_code=200)
 async def remove_rule(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: Id
 ) -> Response[str] | Redirect:
     """Ends the rule; its runs and turns stay."""
     values = await words_of(request)

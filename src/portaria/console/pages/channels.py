@@ -6,7 +6,7 @@ from uuid import UUID
 from litestar import Response, get, post
 from litestar.response import Redirect
 
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
 from portaria.console.forms import field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -66,7 +66,7 @@ async def make_channel(request: AnyRequest, console: ConsoleDep, visitor: Visito
 
 @get("/channels/{channel_id:uuid}")
 async def show_channel(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: Id
 ) -> Response[str]:
     """One channel: where its provider delivers, and what state it is in. Never its secret."""
     visitor.must("manager")
@@ -75,7 +75,7 @@ async def show_channel(
 
 @post("/channels/{channel_id:uuid}/rotate", status_code=200)
 async def rotate(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: Id
 ) -> Response[str]:
     """A new secret, shown once; the old one is good for 72 hours more, or ends at once."""
     visitor.must("admin")
@@ -95,9 +95,7 @@ async def rotate(
 
 
 @post("/channels/{channel_id:uuid}/archive", status_code=200)
-async def archive(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: UUID
-) -> Redirect:
+async def archive(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, channel_id: Id) -> Redirect:
     """Ends the channel; what still arrives for it is kept and ignored."""
     visitor.must("admin")
     async with console.db.connection() as conn:

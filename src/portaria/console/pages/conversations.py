@@ -3,13 +3,12 @@
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
-from uuid import UUID
 
 from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.cursors import read_place, with_query, write_place
-from portaria.console.deps import ConsoleDep, VisitorDep
+from portaria.console.deps import ConsoleDep, Id, Place, Typed, VisitorDep
 from portaria.console.page import go, page
 from portaria.console.visitor import AnyRequest, Visitor
 from portaria.crm.board import search_conversations
@@ -34,7 +33,7 @@ _MESSAGES: Final = 50
 @get("/conversations")
 async def show_conversations(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep,
-    show: str = "all", q: str = "", after: str | None = None,
+    show: Typed = "all", q: Typed = "", after: Place = None,
 ) -> Response[str]:  # fmt: skip
     """The list: the latest message first."""
     async with console.tenant(visitor) as conn:
@@ -46,8 +45,8 @@ async def show_conversations(
 
 @get("/conversations/{conversation_id:uuid}")
 async def show_thread(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: UUID,
-    show: str = "all", q: str = "", before: str | None = None,
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: Id,
+    show: Typed = "all", q: Typed = "", before: Place = None,
 ) -> Response[str]:  # fmt: skip
     """The list beside one thread."""
     async with console.tenant(visitor) as conn:
@@ -66,7 +65,7 @@ async def show_thread(
 
 
 @post("/conversations/{conversation_id:uuid}/read", status_code=204)
-async def read(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: UUID) -> None:
+async def read(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: Id) -> None:
     """Somebody has this thread before their eyes, up to the message with that arrival number."""
     visitor.must("agent")
     through = str((await request.form()).get("through", ""))
@@ -78,7 +77,7 @@ async def read(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, co
 
 @post("/conversations/{conversation_id:uuid}/unblock")
 async def unblock(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, conversation_id: Id
 ) -> Redirect:
     """A person lets the contact be written to again; no message ever does."""
     visitor.must("agent")

@@ -9,7 +9,7 @@ from litestar.response import Redirect
 from msgspec import UNSET
 
 from portaria.console.activity import read_activity
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
 from portaria.console.forms import field, given_id, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -24,7 +24,7 @@ _MEMBERS: Final = 500
 
 @get("/leads/{lead_id:uuid}")
 async def show_lead(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: Id
 ) -> Response[str]:
     """One lead: who it is, whose it is, and its Atividade."""
     return await _lead_page(request, console, visitor, lead_id)
@@ -32,7 +32,7 @@ async def show_lead(
 
 @post("/leads/{lead_id:uuid}", status_code=200)
 async def save_lead(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: Id
 ) -> Response[str] | Redirect:
     """Title, stage, status and tags."""
     values = await words_of(request)
@@ -55,7 +55,7 @@ async def save_lead(
 
 @post("/leads/{lead_id:uuid}/assign", status_code=200)
 async def give_lead(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: Id
 ) -> Response[str] | Redirect:
     """To a member or to nobody. Whoever took it since the page was loaded keeps it."""
     values = await words_of(request)

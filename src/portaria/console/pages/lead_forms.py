@@ -7,7 +7,7 @@ import msgspec
 from litestar import Response, get, post
 from litestar.response import Redirect
 
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
 from portaria.console.forms import field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -56,7 +56,7 @@ async def make_form(
 
 @get("/forms/{form_id:uuid}")
 async def show_form(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id
 ) -> Response[str]:
     form = await _find(console, visitor, form_id)
     values = {"name": form.name, "intro": form.intro, "success_url": form.success_url or ""}
@@ -65,7 +65,7 @@ async def show_form(
 
 @post("/forms/{form_id:uuid}", status_code=200)
 async def save_form(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id
 ) -> Response[str] | Redirect:
     values = await words_of(request)
     try:
@@ -79,7 +79,7 @@ async def save_form(
 
 
 @post("/forms/{form_id:uuid}/archive", status_code=200)
-async def end_form(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: UUID) -> Redirect:
+async def end_form(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id) -> Redirect:
     """Its link is unknown from now on; its leads stay."""
     async with console.tenant(visitor) as conn:
         await archive_form(conn, visitor.principal, form_id)

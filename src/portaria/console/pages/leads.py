@@ -11,7 +11,7 @@ from portaria.automations.rotation import hand_over
 from portaria.automations.rulebook import list_rules
 from portaria.automations.rules import rotation_of
 from portaria.console.cursors import read_time_and_id, with_query, write_place
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Place, Typed, VisitorDep
 from portaria.console.forms import field, given_id, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -38,8 +38,8 @@ _MEMBERS: Final = 500
 @get("/leads")
 async def show_leads(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep,
-    view: str = "list", owner: str = "", status: str = "open", stage: str = "", q: str = "",
-    after: str | None = None,
+    view: Typed = "list", owner: Typed = "", status: Typed = "open", stage: Typed = "", q: Typed = "",
+    after: Place = None,
 ) -> Response[str]:  # fmt: skip
     """The list, the board, or those without an owner, the longest waiting first."""
     if view == "board":

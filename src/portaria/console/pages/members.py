@@ -7,7 +7,7 @@ from uuid import UUID
 from litestar import Response, get, post
 from litestar.response import Redirect
 
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
 from portaria.console.forms import field, words_of
 from portaria.console.language import LOCALES
 from portaria.console.outcomes import why
@@ -53,7 +53,7 @@ async def invite(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) 
 
 @post("/members/{user_id:uuid}/role", status_code=200)
 async def give_role(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, user_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, user_id: Id
 ) -> Response[str] | Redirect:
     visitor.must("admin")
     role = field(await words_of(request), "role")
@@ -69,7 +69,7 @@ async def give_role(
 
 @post("/members/{user_id:uuid}/revoke", status_code=200)
 async def revoke(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, user_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, user_id: Id
 ) -> Response[str] | Redirect:
     """The member leaves at once; their open leads lose their owner."""
     visitor.must("admin")

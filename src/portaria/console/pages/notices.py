@@ -7,7 +7,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.cursors import read_time_and_id, with_query, write_place
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
+from portaria.console.deps import Console, ConsoleDep, Id, Place, Typed, VisitorDep
 from portaria.console.page import go, page, part
 from portaria.console.visitor import AnyRequest, Visitor
 from portaria.errors import Refusal
@@ -32,8 +32,8 @@ async def show_notices(
     request: AnyRequest,
     console: ConsoleDep,
     visitor: VisitorDep,
-    show: str = "live",
-    after: str | None = None,
+    show: Typed = "live",
+    after: Place = None,
 ) -> Response[str]:
     """Live ones first of all; the resolved ones one tab away."""
     show = show if show in _SHOWN else "live"
@@ -53,7 +53,7 @@ async def show_notices(
 
 @post("/notices/{notice_id:uuid}/acknowledge", status_code=200)
 async def acknowledge(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, notice_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, notice_id: Id
 ) -> Response[str] | Redirect:
     """Somebody has seen it."""
     visitor.must("agent")
@@ -64,7 +64,7 @@ async def acknowledge(
 
 @post("/notices/{notice_id:uuid}/resolve", status_code=200)
 async def resolve(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, notice_id: UUID
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, notice_id: Id
 ) -> Response[str] | Redirect:
     """It is dealt with. In two tabs at once, both are told so."""
     visitor.must("agent")

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from litestar import Response, get
+from litestar.params import FromQuery
 
 from portaria.automations.rotation import turns_per_member
 from portaria.automations.rulebook import list_rules
@@ -22,7 +23,7 @@ _RULES_SHOWN: Final = 3
 
 @get("/")
 async def show_overview(
-    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, minutes: int = 60
+    request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, minutes: FromQuery[int] = 60
 ) -> Response[str]:
     """The last hour, six hours or day."""
     span = minutes if minutes in _SPANS else 60
