@@ -2,8 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -255,6 +255,30 @@ EMPTIED = (
     "channel_sessions", "cron_rounds", "user_organizations", "users", "organizations",
     "procrastinate_events", "procrastinate_jobs",
 )  # fmt: skip
+
+
+@asynccontextmanager
+async def named(room: Backroom, name: str) -> AsyncIterator[Database]:
+    """A pool of its own, whose sessions `held_back` tells apart by their name."""
+    db = Database(room.database.app_url, name=name, size=4)
+    await db.open()
+    try:
+        yield db
+    finally:
+        await db.close()
+
+
+@contextmanager
+def held_back(room: Backroom, table: str, name: str) -> Iterator[None]:
+    """Inserts into `table` by sessions called `name` wait until the block ends."""
+    room.sql(
+        f"CREATE OR REPLACE FUNCTION hold_{name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+        f" IF current_setting('application_name') = '{name}' THEN"
+        f" PERFORM pg_advisory_xact_lock(hashtext('{name}')); END IF; RETURN NEW; END $$;"
+        f"CREATE TRIGGER fail_{name} BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION hold_{name}()"
+    )
+    with room.holding(f"SELECT pg_advisory_xact_lock(hashtext('{name}'))"):
+        yield
 
 
 async def until(condition: Callable[[], bool], within: float = 10.0) -> None:

@@ -11,9 +11,10 @@ from portaria.intake.accepted import TryOutcome
 from portaria.intake.arrivals import ArrivalFilter, replayable
 from portaria.intake.backlog import Backlog
 from portaria.intake.by_hand import Replayed, replay_by_hand
+from portaria.intake.first_attempt import first_attempt
 from portaria.intake.providers import samples
 from portaria.intake.replay import replay_round
-from tests.intake.backroom import NOON, QUICK, WHOLE, Backroom
+from tests.intake.backroom import NOON, QUICK, WHOLE, Backroom, held_back, named
 from tests.intake.test_replay_window import LOST
 
 
@@ -252,6 +253,25 @@ async def test_an_old_row_replayed_by_hand_does_not_close_the_door(room: Backroo
         await backlog.look()
         assert not backlog.full
     await trying
+
+
+async def test_a_slow_first_attempt_leaves_the_closing_to_the_claim_by_hand(room: Backroom) -> None:
+    """Both count no attempt: the time of the try tells them apart."""
+    row = room.archived(room.message("Parar"))
+    async with named(room, "slow") as slow_db, named(room, "hand") as hand_db:
+        with held_back(room, "contact_opt_outs", "hand"):
+            with held_back(room, "contact_opt_outs", "slow"):
+                slow = asyncio.create_task(first_attempt(slow_db, await room.load(row)))
+                await room.blocked(on="%fn_record_opt_out%")
+                hand = asyncio.create_task(
+                    replay_by_hand(hand_db, row, actor="ana", organization_id=room.organization_id)
+                )
+                await room.blocked(2, on="%fn_record_opt_out%")
+            assert await slow is TryOutcome.SUPERSEDED
+            assert room.standing(row) == ("received", 0, None)
+        assert (await hand).outcome is TryOutcome.INGESTED
+    assert room.standing(row) == ("processed", 0, None)
+    assert room.facts() == WHOLE | {"crm_leads": 0}
 
 
 async def test_by_hand_and_by_cron_at_once_take_effect_once(room: Backroom) -> None:

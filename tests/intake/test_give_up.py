@@ -131,6 +131,24 @@ async def test_an_opt_out_that_cannot_be_written_keeps_the_row_beyond_the_ceilin
     assert room.one("SELECT is_blocked FROM contacts") is True
 
 
+async def test_the_twentieth_attempt_stays_spent_when_the_database_fails_at_the_opt_out(
+    room: Backroom,
+) -> None:
+    room.fail("messages")
+    room.fail("contact_opt_outs", "53100")
+    row = room.archived(room.message("Parar"), age="1 hour", attempts=CEILING - 1, tried="1 minute")
+    for _ in range(2):
+        await room.replay()
+        status, attempts, error = room.standing(row)
+        assert (status, attempts) == ("received", CEILING)
+        assert error is not None
+        assert "53100" in error
+    room.work("contact_opt_outs")
+    await room.replay()
+    assert room.standing(row)[:2] == ("dead", CEILING)
+    assert room.one("SELECT is_blocked FROM contacts") is True
+
+
 async def test_an_opt_out_that_hangs_keeps_the_row_and_costs_the_round_no_more_than_its_time(
     room: Backroom,
 ) -> None:

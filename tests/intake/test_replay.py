@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator
 from typing import Any
 
 import psycopg
@@ -15,7 +14,7 @@ from portaria.intake.accepted import TryOutcome
 from portaria.intake.first_attempt import first_attempt
 from portaria.intake.providers import samples
 from portaria.intake.replay import Pace, replay_round, run_replay
-from tests.intake.backroom import NOON, QUICK, WHOLE, Backroom, until
+from tests.intake.backroom import NOON, QUICK, WHOLE, Backroom, held_back, named, until
 
 ONE_BY_ONE = Pace(round_seconds=10.0, row_seconds=5.0, at_once=1)
 THE_LOCK = "SELECT pg_advisory_xact_lock(fn_lock_key('replay', ''))"
@@ -252,30 +251,15 @@ async def test_a_message_of_ours_that_is_in_is_closed_at_any_age_and_attempt(
 # A slow attempt and its successor (case F3)
 
 
-@contextmanager
-def slow(room: Backroom, table: str) -> Iterator[psycopg.Connection]:
-    """Inserts into `table` by a session named `slow` wait until the block ends."""
-    room.sql(
-        "CREATE OR REPLACE FUNCTION hold_slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-        " IF current_setting('application_name') = 'slow' THEN PERFORM pg_advisory_xact_lock(77); END IF;"
-        " RETURN NEW; END $$;"
-        f"CREATE TRIGGER fail_slow BEFORE INSERT ON {table} FOR EACH ROW EXECUTE FUNCTION hold_slow()"
-    )
-    with room.holding("SELECT pg_advisory_xact_lock(77)") as held:
-        yield held
-
-
 @pytest.fixture
-async def slow_db(room: Backroom) -> Any:
-    db = Database(room.database.app_url, name="slow", size=4)
-    await db.open()
-    yield db
-    await db.close()
+async def slow_db(room: Backroom) -> AsyncIterator[Database]:
+    async with named(room, "slow") as db:
+        yield db
 
 
 async def test_a_slow_attempt_that_comes_last_decides_nothing(room: Backroom, slow_db: Database) -> None:
     row = room.archived(room.message("Parar"))
-    with slow(room, "contact_opt_outs"):
+    with held_back(room, "contact_opt_outs", "slow"):
         trying = asyncio.create_task(first_attempt(slow_db, await room.load(row)))
         await room.blocked(on="%fn_record_opt_out%")
         room.age(row, "6 minutes")
@@ -290,23 +274,27 @@ async def test_a_slow_attempt_that_comes_last_decides_nothing(room: Backroom, sl
 async def test_a_slow_attempt_that_comes_first_leaves_the_closing_to_its_successor(
     room: Backroom, slow_db: Database
 ) -> None:
+    """Both are past T1; the row is the successor's."""
     row = room.archived(room.message("Parar"))
-    first = await room.load(row)
-    room.age(row, "6 minutes")
-    with slow(room, "contact_opt_outs"):
-        replaying = asyncio.create_task(replay_round(slow_db, pace=QUICK))
-        await room.blocked(on="%fn_record_opt_out%")
-        assert await first_attempt(room.db, first) is TryOutcome.SUPERSEDED
-        assert room.standing(row) == ("received", 1, None)
-        assert room.facts()["dispatch"] == 0
-    await replaying
+    async with named(room, "next") as next_db:
+        with held_back(room, "contact_opt_outs", "next"):
+            with held_back(room, "contact_opt_outs", "slow"):
+                slow = asyncio.create_task(first_attempt(slow_db, await room.load(row)))
+                await room.blocked(on="%fn_record_opt_out%")
+                room.age(row, "6 minutes")
+                successor = asyncio.create_task(replay_round(next_db, pace=QUICK))
+                await room.blocked(2, on="%fn_record_opt_out%")
+            assert await slow is TryOutcome.SUPERSEDED
+            assert room.standing(row) == ("received", 1, None)
+            assert room.facts()["dispatch"] == 0
+        await successor
     assert room.standing(row) == ("processed", 1, None)
     assert room.facts() == WHOLE | {"crm_leads": 0}
 
 
 async def test_a_slow_attempt_in_its_last_step_is_not_overtaken(room: Backroom, slow_db: Database) -> None:
     row = room.archived(room.message(), age="6 minutes")
-    with slow(room, "crm_leads"):
+    with held_back(room, "crm_leads", "slow"):
         trying = asyncio.create_task(first_attempt(slow_db, await room.load(row)))
         await room.blocked(on="%fn_message_effects%")
         await room.replay()
@@ -320,7 +308,7 @@ async def test_the_failure_of_a_slow_attempt_undoes_nothing_of_its_successor(
     room: Backroom, slow_db: Database
 ) -> None:
     row = room.archived(room.message("Parar"))
-    with slow(room, "contact_opt_outs"):
+    with held_back(room, "contact_opt_outs", "slow"):
         trying = asyncio.create_task(first_attempt(slow_db, await room.load(row)))
         await room.blocked(on="%fn_record_opt_out%")
         room.age(row, "6 minutes")
