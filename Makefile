@@ -59,7 +59,7 @@ bench: setup-dev
 	@$(BIN)/python -m bench $(ARGS)
 
 crash: setup-dev
-	@$(BIN)/python -m pytest tests/crash $(ARGS)
+	@$(BIN)/python -m tests.crash
 
 demo: setup
 	@$(BIN)/portaria simulate message --count 100 --rate 5 $(ARGS)
