@@ -90,6 +90,10 @@ class Settings(BaseSettings):
     stop_grace: float = 8.0
     """Seconds that running work gets after SIGTERM."""
     replay_every: float = 60.0
+    keep_arrivals: int = Field(90, ge=0, le=36_500)
+    """Days that an archived delivery keeps body and headers after it finished; 0: for ever (spec 2.5)."""
+    keep_events: int = Field(90, ge=0, le=36_500)
+    """The same for the body of an accounts event."""
     worker_concurrency: int = Field(4, ge=1)
     replay_concurrency: int = Field(4, ge=1, le=32)
     log_format: str = "json"

@@ -17,7 +17,9 @@ ArrivalStatus = Literal["received", "processed", "error", "dead"]
 
 @dataclass(frozen=True, slots=True)
 class ArchivedArrival:
-    """One archived delivery. Times are UTC, the body's size in bytes."""
+    """One archived delivery. Times are UTC, the body's size in bytes; `body_emptied_at`: body and headers
+    were emptied by retention, or with the person they spoke of.
+    """
 
     id: UUID
     organization_id: UUID | None
@@ -33,6 +35,7 @@ class ArchivedArrival:
     processed_at: datetime | None
     last_attempt_at: datetime | None
     body_bytes: int
+    body_emptied_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
+from psycopg.errors import CheckViolation
 
 from portaria.audit import record
 from portaria.db.pool import Database
@@ -19,6 +20,7 @@ from portaria.intake.arrivals import ArrivalInFull, show_arrival
 from portaria.intake.ingest import ingest
 from portaria.intake.json_body import InvalidJson, parse_object
 from portaria.intake.providers import provider_for
+from portaria.intake.retention import emptied_at
 from portaria.intake.verdict import answers_first
 from portaria.telemetry import TRIES
 
@@ -45,10 +47,16 @@ async def replay_by_hand(db: Database, row: UUID, *, actor: str, organization_id
     """
     async with db.connection() as conn:
         arrival = await show_arrival(conn, row)
+        emptied = await emptied_at(conn, row)
     if arrival is None or (organization_id is not None and arrival.organization_id != organization_id):
         raise Refusal(404, "not_found", "There is no such arrival.")
+    if emptied is not None:
+        raise _emptied()
     _check(arrival)
-    held = await _claim(db, arrival, actor)
+    try:
+        held = await _claim(db, arrival, actor)
+    except CheckViolation:  # emptied a moment ago: the database lets no such row be pending
+        raise _emptied() from None
     try:
         async with asyncio.timeout(_ROW_SECONDS):
             dispatch = not (held.past_window or held.session_archived)
@@ -73,6 +81,10 @@ def _check(arrival: ArrivalInFull) -> None:
         raise Refusal(409, "not_a_message", "This arrival holds no message to replay.") from None
     if not answers_first(arrival.provider, kind):
         raise Refusal(409, "synchronous_event", "Only new messages of the official number can be replayed.")
+
+
+def _emptied() -> Refusal:
+    return Refusal(409, "body_emptied", "This arrival's body was emptied: there is nothing to replay.")
 
 
 async def _claim(db: Database, arrival: ArrivalInFull, actor: str) -> AcceptedRow:

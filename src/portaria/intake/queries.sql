@@ -248,7 +248,8 @@ RETURNING template_id;
 
 -- name: list_arrivals
 SELECT id, organization_id, channel_session_id, provider, status, valid_signature, attempts, error_message,
-    event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes
+    event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes,
+    body_emptied_at
 FROM webhook_events_log
 WHERE (%(organization_id)s::uuid IS NULL OR organization_id = %(organization_id)s
         OR (%(operator)s AND organization_id IS NULL))
@@ -264,7 +265,7 @@ LIMIT %(limit)s;
 -- name: show_arrival
 SELECT id, organization_id, channel_session_id, provider, status, valid_signature, attempts, error_message,
     event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes,
-    headers, raw_body
+    body_emptied_at, headers, raw_body
 FROM webhook_events_log
 WHERE id = %(row)s;
 
@@ -276,7 +277,7 @@ WHERE valid_signature AND provider = 'zernio'
     AND organization_id IS NOT NULL AND channel_session_id IS NOT NULL
     AND (event_type IS NULL OR event_type IN ('message.received', 'message.sent'))
     AND NOT (status = 'processed' AND error_message IS NOT DISTINCT FROM 'conta_desconhecida')
-    AND status = %(status)s
+    AND status = %(status)s AND body_emptied_at IS NULL
     AND (%(organization_id)s::uuid IS NULL OR organization_id = %(organization_id)s)
     AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
     AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)

@@ -100,13 +100,13 @@ ORDER BY w.id DESC OFFSET %(walk)s - 1 LIMIT 1;
 -- name: count_replayable
 SELECT count(*) FROM webhook_events_log
 WHERE organization_id = %(organization_id)s AND status = %(status)s AND valid_signature
-    AND provider = 'zernio' AND id < %(before)s AND id >= %(from)s;
+    AND provider = 'zernio' AND body_emptied_at IS NULL AND id < %(before)s AND id >= %(from)s;
 
 -- Each once, in their order: what fails again meanwhile is behind.
 -- name: replayable_after
 SELECT id FROM webhook_events_log
 WHERE organization_id = %(organization_id)s AND status = %(status)s AND valid_signature
-    AND provider = 'zernio' AND id < %(before)s AND id > %(after)s
+    AND provider = 'zernio' AND body_emptied_at IS NULL AND id < %(before)s AND id > %(after)s
 ORDER BY id LIMIT %(limit)s;
 
 -- The newest arrival: whether there is anything new to show.
