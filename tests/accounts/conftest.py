@@ -87,15 +87,15 @@ async def open_inbox(
 ) -> AsyncIterator[Inbox]:
     """The route as the web process mounts it."""
     clock = {} if now is None else {"clock": lambda: now}
+    lost = LostDeliveries(db, every=every)
     app = IncomingEvents(
-        db, tokens=Tokens(tokens), signatures=Signatures(secrets), lost=LostDeliveries(db, every=every),
-        limits=limits, **clock,
+        db, tokens=Tokens(tokens), signatures=Signatures(secrets), lost=lost, limits=limits, **clock
     )  # fmt: skip
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         yield
-        await app.stop()
+        await lost.stop()
 
     front = Front({PREFIX: app}, _not_found, running, header_limit=32 * 1024)
     async with serving(front) as url, httpx.AsyncClient(base_url=url, timeout=20) as client:

@@ -75,7 +75,7 @@ async def serve(url: str, token: str, listener: socket.socket) -> None:
     async def running():  # type: ignore[no-untyped-def]
         await db.open()
         yield
-        await app.stop()
+        await lost.stop()
         await db.close()
 
     async def nothing(scope: Scope, receive: Receive, send: Send) -> None:

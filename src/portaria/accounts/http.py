@@ -4,10 +4,8 @@ In this order: method, 401 before the body is read, content encoding, 413, signa
 database: 202 or 200, and 503 when it cannot be asked in time.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +13,7 @@ import structlog
 
 from portaria.accounts.credentials import Signatures, Tokens
 from portaria.accounts.lost import LostDeliveries
-from portaria.accounts.receive import Received, receive_event
+from portaria.accounts.receive import receive_event
 from portaria.asgi import (
     Answer,
     ClientGone,
@@ -32,7 +30,7 @@ from portaria.asgi import (
     respond_unread,
     unavailable,
 )
-from portaria.db.pool import Database
+from portaria.db.pool import Database, in_time
 from portaria.db.sqlstate import is_infrastructure
 from portaria.errors import Refusal
 from portaria.telemetry import INCOMING_EVENT_ANSWERS
@@ -68,7 +66,6 @@ class IncomingEvents:
         self._db, self._tokens, self._signatures, self._lost = db, tokens, signatures, lost
         self._limits, self._clock = limits, clock
         self._held = 0
-        self._storing: set[asyncio.Task[Received]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = header_map(scope["headers"])
@@ -88,13 +85,6 @@ class IncomingEvents:
         finally:
             self._held -= len(raw)
         await respond(send, answer)
-
-    async def stop(self) -> None:
-        """Ends what still writes; what was not answered was not promised."""
-        for task in self._storing:
-            task.cancel()
-        await asyncio.gather(*self._storing, return_exceptions=True)
-        await self._lost.stop()
 
     def _admit(self, scope: Scope, headers: Mapping[bytes, bytes]) -> None:
         """Who asks, and for what: everything that is known before the body. 404, 405, 401, 415, 431."""
@@ -120,19 +110,12 @@ class IncomingEvents:
             raise Refusal(
                 401, "invalid_signature", "The body is not signed, or not by this endpoint's secret."
             )
-        storing = asyncio.create_task(receive_event(self._db, raw))
-        self._storing.add(storing)
-        storing.add_done_callback(self._storing.discard)
-        # Not a timeout: cancelling a query asks the server, which may be what does not answer.
-        await asyncio.wait({storing}, timeout=self._limits.answer_within)
-        if not storing.done():
-            storing.cancel()
-            storing.add_done_callback(_forget)
-            raise unavailable("The database did not answer in time.", 2)
         try:
-            received = storing.result()
+            received = await in_time(receive_event(self._db, raw), self._limits.answer_within)
         except Refusal:
             raise
+        except TimeoutError:
+            raise unavailable("The database did not answer in time.", 2) from None
         except Exception as error:
             raise _not_stored(error) from None
         return Answer(received.value, {"status": received.name})
@@ -151,8 +134,3 @@ def _not_stored(error: Exception) -> Refusal:
         return unavailable("The database cannot be asked just now.", 2)
     _log.error("incoming_event_not_stored", exc_info=error)
     return Refusal(500, "internal_error", "The event could not be stored.")
-
-
-def _forget(task: "asyncio.Task[Received]") -> None:
-    with suppress(BaseException):
-        task.result()
