@@ -62,7 +62,7 @@ LIMIT 2;
 SELECT count(*), extract(epoch FROM now() - min(received_at))
 FROM (
     SELECT received_at FROM webhook_events_log
-    WHERE status = 'received' AND valid_signature AND attempts = 0 AND error_message IS NULL
+    WHERE processed_at IS NULL AND valid_signature AND attempts = 0 AND error_message IS NULL
         AND last_attempt_at IS NULL
     ORDER BY received_at
     LIMIT %(bound)s
@@ -121,7 +121,7 @@ FROM (
             PARTITION BY organization_id ORDER BY last_attempt_at NULLS FIRST, received_at, id
         ) AS turn
     FROM webhook_events_log
-    WHERE status = 'received' AND received_at < now() - interval '5 minutes' AND valid_signature
+    WHERE processed_at IS NULL AND received_at < now() - interval '5 minutes' AND valid_signature
         AND (last_attempt_at IS NULL OR last_attempt_at < %(round_started)s)
         AND (attempts > 0 OR error_message IS NOT NULL OR last_attempt_at IS NULL
             OR last_attempt_at < now() - interval '1 minute')
@@ -159,7 +159,7 @@ UPDATE webhook_events_log SET
     status = 'error', error_message = 'not_accepted', processed_at = clock_timestamp()
 WHERE id IN (
     SELECT id FROM webhook_events_log
-    WHERE status = 'received' AND valid_signature IS NOT TRUE
+    WHERE processed_at IS NULL AND valid_signature IS NOT TRUE
         AND received_at <= now() - interval '6 hours'
     ORDER BY received_at
     LIMIT 1000
@@ -286,6 +286,6 @@ ORDER BY received_at, id;
 -- name: oldest_pending
 SELECT extract(epoch FROM clock_timestamp() - received_at)
 FROM webhook_events_log
-WHERE status = 'received' AND valid_signature
+WHERE processed_at IS NULL AND valid_signature
 ORDER BY received_at
 LIMIT 1;

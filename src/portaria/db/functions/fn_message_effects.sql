@@ -13,6 +13,7 @@ DECLARE
     v_message messages;
     v_contact contacts;
     v_lead crm_leads;
+    v_dispatched boolean;
     v_payload jsonb;
 BEGIN
     IF NOT fn_close_row(
@@ -26,15 +27,18 @@ BEGIN
     SELECT * INTO STRICT v_contact FROM contacts
     WHERE organization_id = p_org AND id = v_message.contact_id
     FOR NO KEY UPDATE;
-    IF fn_is_dispatched(p_org, p_message) THEN
+    SELECT bool_or(event_type = 'ai_agent.dispatch_requested'),
+        (array_agg(payload) FILTER (WHERE event_type = 'message.received'))[1]
+    INTO v_dispatched, v_payload
+    FROM event_log
+    WHERE organization_id = p_org AND entity_id = p_message AND entity_kind = 'message'
+        AND event_type IN ('message.received', 'ai_agent.dispatch_requested');
+    IF v_dispatched THEN
         UPDATE webhook_events_log SET status = 'processed', error_message = NULL
         WHERE id = p_row AND (status <> 'processed' OR error_message IS NOT NULL);
         RETURN 'already';
     END IF;
-    SELECT payload INTO v_payload FROM event_log
-    WHERE organization_id = p_org AND entity_id = p_message AND entity_kind = 'message'
-        AND event_type = 'message.received';
-    IF FOUND THEN
+    IF v_payload IS NOT NULL THEN
         -- The effects ran without the dispatch: no lead is made twice. Whoever is blocked by now is.
         IF p_dispatch THEN
             INSERT INTO event_log (organization_id, id, event_type, entity_kind, entity_id, payload)

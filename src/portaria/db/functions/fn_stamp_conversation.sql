@@ -1,11 +1,13 @@
 -- The stamp (spec 2.3): last message, preview and times by the provider's time, never backwards.
 -- Inbound adds 1 to unread; outbound sets it to 0 unless it is older than the last inbound.
+-- PL/pgSQL keeps its plan; a function in SQL would be planned anew for every message.
 CREATE OR REPLACE FUNCTION fn_stamp_conversation(
     p_org uuid, p_conversation uuid, p_direction text, p_sent_at timestamptz, p_preview text,
     p_arrival bigint
 ) RETURNS void
-LANGUAGE sql
+LANGUAGE plpgsql
 AS $$
+BEGIN
     UPDATE conversations SET
         last_message_preview = CASE
             WHEN last_message_at IS NULL OR p_sent_at >= last_message_at THEN p_preview
@@ -25,5 +27,6 @@ AS $$
             WHEN p_direction = 'inbound' OR p_sent_at < last_inbound_at THEN read_through
             ELSE greatest(read_through, p_arrival)
         END
-    WHERE organization_id = p_org AND id = p_conversation
+    WHERE organization_id = p_org AND id = p_conversation;
+END
 $$;

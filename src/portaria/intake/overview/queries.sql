@@ -28,7 +28,7 @@ SELECT
         WHERE organization_id = %(organization_id)s AND status = 'dead' LIMIT 1000
     ) AS given_up) AS dead
 FROM webhook_events_log
-WHERE status = 'received' AND organization_id = %(organization_id)s;
+WHERE processed_at IS NULL AND organization_id = %(organization_id)s;
 
 -- Ordered walks, one for each status that is wanted: those that are not are left out by the planner, as
 -- their condition is a constant. The walk ends after so many rows; what is filtered is what it passed.
