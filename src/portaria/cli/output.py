@@ -18,6 +18,7 @@ from rich.table import Table
 
 from portaria import wiring
 from portaria.errors import Refusal
+from portaria.telemetry import configure_logging
 
 _P = ParamSpec("_P")
 
@@ -41,6 +42,7 @@ def command(body: Callable[_P, Awaitable[None]]) -> Callable[_P, None]:
         async def main() -> None:
             await body(*args, **kwargs)
 
+        configure_logging("warning", "console")  # on stderr: stdout is for the document alone
         try:
             asyncio.run(main())
         except Refusal as refusal:
