@@ -1,8 +1,8 @@
 """The promise end to end (spec 6): kill -9 of web, worker and database at random moments under load.
 
 Every message answered 200 is in `messages` exactly once, with its effects once, after the replay. Here a
-few hundred; `EVENTS=3000 KILLS=21 python -m pytest -s tests/flows/test_kill.py` for the whole of it, and
-`SEED` for the same moments again.
+hundred and fifty; `EVENTS=3000 KILLS=21 python -m pytest -s tests/flows/test_kill.py` for the whole of
+it, and `SEED` for the same moments again.
 """
 
 import asyncio
@@ -32,8 +32,8 @@ from tests.support.http import INSTALLATION_SECRET, SECRET_KEY
 from tests.support.postgres import start_test_server
 from tests.support.processes import until
 
-EVENTS = int(os.environ.get("EVENTS", "300"))
-KILLS = int(os.environ.get("KILLS", "6"))
+EVENTS = int(os.environ.get("EVENTS", "150"))
+KILLS = int(os.environ.get("KILLS", "3"))
 SEED = int(os.environ.get("SEED", str(time.time_ns() % 100_000)))
 MESSAGES_PER_PERSON = 3
 SECRET = "segredo-inventado-zernio-0123456789"
