@@ -180,6 +180,24 @@ async def test_nobody_waits_longer_than_it_may(bench: Bench, owner: psycopg.Conn
         assert await group.submit(arrival(), size=2, within=3.0)
 
 
+async def test_a_loop_outlives_what_can_not_even_be_told(bench: Bench) -> None:
+    class Unspeakable(Exception):
+        def __str__(self) -> str:
+            raise OSError("no space left for the log")
+
+    write = bench.write
+
+    async def fails(conn: Connection, rows: Sequence[Arrival]) -> Sequence[bool]:
+        raise Unspeakable
+
+    async with bench.running() as group:
+        group._write = fails
+        with pytest.raises(Unavailable):
+            await group.submit(arrival(), size=2, within=3.0)
+        group._write = write
+        assert await group.submit(arrival(), size=2, within=3.0)
+
+
 async def test_after_a_batch_that_never_came_back_the_next_is_written(
     database: TestDatabase, owner: psycopg.Connection
 ) -> None:

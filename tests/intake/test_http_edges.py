@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import psutil
+import pytest
 
 from portaria.intake.providers import samples
 from tests.intake.conftest import INSTALLATION, Desk, OpenDesk, channel_path, encrypted, until
@@ -344,6 +345,16 @@ async def test_what_is_no_http_is_the_servers_own_400(desk: Desk) -> None:
             await line.send(request)
             assert await line.status() == 400
     assert nothing_archived(desk)
+
+
+async def test_a_bug_is_a_problem_document_too(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(row: object) -> None:
+        raise ZeroDivisionError("only we are to see this")
+
+    monkeypatch.setattr(desk.intake.first_attempts, "schedule", bug)
+    answer = await desk.post(desk.message())
+    assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+    assert "only we" not in answer.text
 
 
 # --- memory -------------------------------------------------------------------------------------

@@ -184,10 +184,27 @@ async def test_an_archived_session_is_seen_at_once(open_desk: OpenDesk) -> None:
     async with open_desk(session_cache_ttl=3600.0) as desk:
         await until(lambda: bool(listeners(desk)))
         assert (await desk.post(desk.message())).json()["status"] == "accepted"
-        assert desk.intake.directory._cache
+        assert await owner_of(desk, desk.message()) == desk.channel.id
+        assert len(desk.intake.directory._cache) == 2
         desk.owner.execute("UPDATE channel_sessions SET archived_at = now()")
         await until_forgotten(desk)
         assert (await desk.post(desk.message())).json()["reason"] == "canal_arquivado"
+        assert await owner_of(desk, desk.message()) is None
+
+
+async def test_what_memory_would_ignore_is_asked_again(open_desk: OpenDesk) -> None:
+    """Nobody listens, and the account's other family is registered a moment ago."""
+    async with open_desk(session_cache_ttl=3600.0) as desk:
+        await until(lambda: bool(listeners(desk)))
+        desk.intake.directory._listening.cancel()
+        await until(lambda: not listeners(desk))
+        assert await owner_of(desk, desk.message()) == desk.channel.id
+        account, now = desk.channel.account_id, datetime.now(UTC)
+        social = another(desk, account_id=account, provider="zernio_social")
+        instagram = samples.message_received(
+            account, "m1", None, "Oi", now, platform="instagram", sender_id="178"
+        )
+        assert await owner_of(desk, instagram) == social.id
 
 
 async def test_a_change_is_seen_within_the_time_to_live_when_nobody_listens(open_desk: OpenDesk) -> None:

@@ -86,15 +86,16 @@ class GroupCommit(Generic[Row]):
             raise Unavailable(f"{self._name}: too much is waiting")
         if within <= 0 or self._expected_wait() > within:
             raise Unavailable(f"{self._name}: the wait would be too long")
-        waiting = _Waiting(row, size, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        waiting = _Waiting(row, size, loop.create_future())
         self._queue.append(waiting)
         self._bytes += size
         self._wake.set()
+        late = loop.call_later(within, _fail, waiting, Unavailable(f"{self._name}: not written in time"))
         try:
-            async with asyncio.timeout(within):
-                return await waiting.done
-        except TimeoutError:
-            raise Unavailable(f"{self._name}: not written in time") from None
+            return await waiting.done
+        finally:
+            late.cancel()
 
     def _expected_wait(self) -> float:
         """Seconds until a row that comes now is committed: the batches before it, at today's pace."""

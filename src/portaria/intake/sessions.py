@@ -6,7 +6,7 @@ a 404 from memory would end a provider's deliveries for good.
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
@@ -71,7 +71,7 @@ class SessionDirectory:
 
     def __init__(self, db: Database, box: SecretBox, *, ttl: float) -> None:
         self._db, self._box, self._ttl = db, box, ttl
-        self._cache: dict[str, tuple[float, Session]] = {}
+        self._cache: dict[str, tuple[float, list[Session]]] = {}
         self._changes = 0
         self._listening: asyncio.Task[None] | None = None
 
@@ -85,25 +85,28 @@ class SessionDirectory:
 
     async def by_token(self, token: str, *, within: float) -> Session | None:
         """The session of a path token, archived ones too."""
-        kept = self._cache.get(token)
-        if kept is not None and kept[0] > time.monotonic():
-            return kept[1]
-        if "\x00" in token:
-            return None
-        changes = self._changes
-        found = await in_time(self._find("session_by_token", token=token), within)
-        if not found:
-            self._cache.pop(token, None)
-            return None
-        if changes == self._changes:  # else what was read may be older than what was dropped
-            if len(self._cache) >= _CACHED_AT_MOST:
-                self._cache.clear()
-            self._cache[token] = (time.monotonic() + self._ttl, found[0])
-        return found[0]
+        kept = self._recall(token)
+        if kept is None and "\x00" not in token:
+            kept = await self._ask(token, within, self._find("session_by_token", token=token))
+        return kept[0] if kept else None
 
-    async def by_account(self, ref: AccountRef, providers: Sequence[str], *, within: float) -> list[Session]:
-        """Live sessions that the account named in a body picks: none or one of each provider (spec 2.1)."""
-        return await in_time(self._by_account(ref, list(providers)), within)
+    async def by_account(
+        self, ref: AccountRef, providers: Sequence[str], *, within: float, fresh: bool = False
+    ) -> list[Session]:
+        """Live sessions that the account named in a body picks: none or one of each provider (spec 2.1).
+
+        `fresh`: not from memory, for who would else ignore the event for good.
+        """
+        if ref.account_id is None:
+            return await in_time(self._by_number(ref, list(providers)), within)
+        key = f"account/{ref.account_id}"  # no token holds a slash
+        kept = None if fresh else self._recall(key)
+        if kept is None:
+            query = self._find(
+                "live_sessions_by_account", providers=list(providers), account_id=ref.account_id
+            )
+            kept = await self._ask(key, within, query)
+        return kept
 
     async def belongs(
         self, session: Session, ref: AccountRef, providers: Sequence[str], *, within: float
@@ -114,11 +117,21 @@ class SessionDirectory:
         picked = await self.by_account(ref, providers, within=within)
         return any(s.id == session.id for s in picked)
 
-    async def _by_account(self, ref: AccountRef, providers: list[str]) -> list[Session]:
-        if ref.account_id is not None:
-            return await self._find(
-                "live_sessions_by_account", providers=providers, account_id=ref.account_id
-            )
+    def _recall(self, key: str) -> list[Session] | None:
+        kept = self._cache.get(key)
+        return kept[1] if kept is not None and kept[0] > time.monotonic() else None
+
+    async def _ask(self, key: str, within: float, query: Coroutine[Any, Any, list[Session]]) -> list[Session]:
+        """Keeps what was found, unless it may be older than a change that was heard meanwhile."""
+        changes = self._changes
+        found = await in_time(query, within)
+        if found and changes == self._changes:
+            if len(self._cache) >= _CACHED_AT_MOST:
+                self._cache.clear()
+            self._cache[key] = (time.monotonic() + self._ttl, found)
+        return found
+
+    async def _by_number(self, ref: AccountRef, providers: list[str]) -> list[Session]:
         for phone in search_variants(ref.phone_number) if ref.phone_number else []:
             # The exact spelling first: a line's other spelling must not take its events.
             found = await self._find("live_sessions_by_phone", providers=providers, phones=[phone])

@@ -99,20 +99,25 @@ async def judge(
     except InvalidJson as error:
         return NotJson(str(error))
 
-    event_type, external_id = provider.event_type(body) or None, provider.external_id(body)
-    if provider.kind(body) is Kind.TEST and provider.account(body) == _NOBODY:
+    ref, kind = provider.account(body), provider.kind(body)
+    if kind is Kind.TEST and ref == _NOBODY:
         # `webhook.test` names no account, and would never get past the question for it.
-        return Ignored(_IGNORED_KINDS[Kind.TEST], True, event_type, external_id, session)
-    owner = await _owner(directory, session, provider, body, within)
+        return _ignored(_IGNORED_KINDS[kind], provider, body, session)
+    owner = await _owner(directory, session, ref, body, within)
     if owner is None:
-        return Ignored("conta_desconhecida", True, event_type, external_id)
-    provider = provider_for(owner.provider)
-    kind = provider.kind(body)
+        return _ignored("conta_desconhecida", provider, body, None)
+    if owner.provider != provider.name:
+        provider = provider_for(owner.provider)
+        kind = provider.kind(body)
     if kind in _IGNORED_KINDS:
-        return Ignored(_IGNORED_KINDS[kind], True, event_type, external_id, owner)
+        return _ignored(_IGNORED_KINDS[kind], provider, body, owner)
     if answers_first(owner.provider, kind):
         return NewMessageArrived(owner, body)
     return ProcessFirst(owner, body, provider)
+
+
+def _ignored(reason: str, provider: Provider, body: Body, session: Session | None) -> Ignored:
+    return Ignored(reason, True, provider.event_type(body) or None, provider.external_id(body), session)
 
 
 def answers_first(provider: str, kind: Kind) -> bool:
@@ -124,11 +129,18 @@ def answers_first(provider: str, kind: Kind) -> bool:
 
 
 async def _owner(
-    directory: SessionDirectory, session: Session | None, provider: Provider, body: Body, within: float
+    directory: SessionDirectory, session: Session | None, ref: AccountRef, body: Body, within: float
 ) -> Session | None:
-    ref = provider.account(body)
     if session is not None:
         return session if await directory.belongs(session, ref, PROVIDERS, within=within) else None
     found = await directory.by_account(ref, PROVIDERS, within=within)
-    fitting = [s for s in found if provider_for(s.provider).kind(body) is not Kind.OTHER_PLATFORM]
+    fitting = [s for s in found if _fits(s, body)]
+    if found and not fitting:
+        # Its other session may have been made since.
+        found = await directory.by_account(ref, PROVIDERS, within=within, fresh=True)
+        fitting = [s for s in found if _fits(s, body)]
     return next(iter(fitting or found), None)
+
+
+def _fits(session: Session, body: Body) -> bool:
+    return provider_for(session.provider).kind(body) is not Kind.OTHER_PLATFORM

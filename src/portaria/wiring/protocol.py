@@ -5,7 +5,8 @@ body: a good delivery would be refused for its signature, for good. Java's clien
 every plain connection.
 """
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import httptools
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -15,8 +16,6 @@ _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
 class PlainHttp(HttpToolsProtocol):
     """uvicorn's protocol without upgrades; no websocket is served here."""
-
-    _silent = False
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
@@ -33,28 +32,31 @@ class PlainHttp(HttpToolsProtocol):
                 return
 
     def _pass_over_offer(self) -> None:
-        """A fresh parser that is past a head of the same framing; the request itself has been begun."""
-        self.parser = httptools.HttpRequestParser(self)
+        """Goes on with a fresh parser that is past a head of the same framing: the request has begun."""
+        past_head = _PastHead(self)
+        self.parser = httptools.HttpRequestParser(past_head)
         self.parser.set_dangerous_leniencies(lenient_data_after_close=True)
         framing = [b"%s: %s\r\n" % (name, value) for name, value in self.headers if name in _FRAMING]
         if framing:
             self.cycle.more_body = True
-            self._silent = True
             self.parser.feed_data(b"".join([b"POST / HTTP/1.1\r\n", *framing, b"\r\n"]))
-            self._silent = False
+        past_head.silent = False
 
-    def on_message_begin(self) -> None:
-        if not self._silent:
-            super().on_message_begin()
 
-    def on_url(self, url: bytes) -> None:
-        if not self._silent:
-            super().on_url(url)
+class _PastHead:
+    """A parser's callbacks: those of a head are kept from the protocol while `silent`."""
 
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if not self._silent:
-            super().on_header(name, value)
+    def __init__(self, protocol: PlainHttp) -> None:
+        self.silent = True
+        self.on_body, self.on_message_complete = protocol.on_body, protocol.on_message_complete
+        self.on_message_begin = self._unless_silent(protocol.on_message_begin)
+        self.on_url = self._unless_silent(protocol.on_url)
+        self.on_header = self._unless_silent(protocol.on_header)
+        self.on_headers_complete = self._unless_silent(protocol.on_headers_complete)
 
-    def on_headers_complete(self) -> None:
-        if not self._silent:
-            super().on_headers_complete()
+    def _unless_silent(self, callback: Callable[..., None]) -> Callable[..., None]:
+        def called(*values: Any) -> None:
+            if not self.silent:
+                callback(*values)
+
+        return called
