@@ -1,6 +1,5 @@
 """Reading events, and who may: the database lets operators alone see them (spec 1, 6)."""
 
-import json
 from uuid import UUID
 
 import psycopg
@@ -65,15 +64,13 @@ async def test_one_event_is_shown_with_its_body_byte_for_byte(bench: Bench) -> N
         assert await find_by_event_id(conn, "nobody's") is None
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Pacific/Kiritimati", "Etc/GMT+12"])
-async def test_times_at_the_edge_can_be_read_in_any_zone(bench: Bench, zone: str) -> None:
+async def test_times_at_the_edge_can_be_read_in_any_zone(bench: Bench) -> None:
     """E5."""
     for moment in ("0001-01-01 00:00:00+00", "9999-12-31 23:59:59.999999+00"):
-        bench.event()
-        bench.owner.execute("UPDATE incoming_events SET occurred_at = %s WHERE event_id = "
-                            "(SELECT max(event_id) FROM incoming_events)", [moment])  # fmt: skip
+        row, _ = bench.event()
+        bench.owner.execute("UPDATE incoming_events SET occurred_at = %s WHERE id = %s", [moment, row])
     async with bench.db.connection() as conn:
-        await conn.execute("SELECT set_config('timezone', %s, false)", [zone])
-        found = await list_events(conn, limit=9)
-    assert sorted(event.occurred_at.year for event in found) == [1, 9999]
-    assert json.dumps([event.occurred_at.isoformat() for event in found])
+        for zone in ("UTC", "Pacific/Kiritimati", "Etc/GMT+12"):
+            await conn.execute("SELECT set_config('timezone', %s, false)", [zone])
+            found = await list_events(conn, limit=9)
+            assert sorted(event.occurred_at.year for event in found) == [1, 9999], zone
