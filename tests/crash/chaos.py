@@ -6,6 +6,7 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -39,8 +40,11 @@ class Hits:
 class Chaos:
     """The plan's hand. Runs in the main thread, which alone may start processes."""
 
-    def __init__(self, installation: Installation, senders: Senders, *, slack: int, seed: int) -> None:
+    def __init__(
+        self, installation: Installation, senders: Senders, sending: "Future[None]", *, slack: int, seed: int
+    ) -> None:
         self.place, self.senders, self.slack = installation, senders, slack
+        self._sending = sending
         self.hits = Hits()
         self._rng = random.Random(f"chaos {seed}")
         self._silent: list[tuple[float, Line]] = []
@@ -170,8 +174,10 @@ class Chaos:
         return self.place.wait_until(looked_after, within=within)
 
     def _look_after(self) -> None:
-        """What is pending ages, and silent connections come to their end."""
+        """What is pending ages, and silent connections come to their end. Raises what the senders raise."""
         self.place.look_after()
+        if self._sending.done():
+            self._sending.result()
         now = time.monotonic()
         for until, line in [each for each in self._silent if each[0] <= now]:
             self._silent.remove((until, line))

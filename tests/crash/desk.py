@@ -31,8 +31,8 @@ from tests.support.tcp_proxy import TcpProxy
 
 Q = load_queries("tests.crash")
 _T = TypeVar("_T")
-_HERE: Final = Path(__file__).parent
-_SECRETS: Final = {
+HERE: Final = Path(__file__).parent
+SECRETS: Final = {
     "PORTARIA_SECRET_KEY": "chave-inventada-0123456789-0123456789",
     "PORTARIA_INSTALLATION_SECRET": "segredo-inventado-da-instalacao",
     "ACCOUNTS_WEBHOOK_TOKEN": "token-inventado-do-accounts",
@@ -75,7 +75,7 @@ class Installation:
         self.owner_url = server.url("postgres")
         self.app_url = make_conninfo(self.owner_url, user="portaria_app", password=password)
         self._owner: psycopg.Connection | None = None
-        self.doors = self._furnish()
+        self.doors = furnish(self.owner)
         self.proxies = {name: TcpProxy(self.app_url) for name in PROCESSES}
         self.processes: dict[str, Managed] = {}
         self.urls: list[str] = []
@@ -83,9 +83,9 @@ class Installation:
             background.run(proxy.start())
             port = free_port()
             environment = {
-                **_SECRETS, "DATABASE_URL": proxy.url, "PORTARIA_PORT": str(port),
+                **SECRETS, "DATABASE_URL": proxy.url, "PORTARIA_PORT": str(port),
                 "PORTARIA_FORM_RATE": "0", "PORTARIA_REPLAY_EVERY": "1", "PORTARIA_LOG_LEVEL": "info",
-                "PYTHONPATH": f"{_HERE / 'use_cases'}:{ROOT / 'src'}:{ROOT}",
+                "PYTHONPATH": f"{HERE / 'use_cases'}:{ROOT / 'src'}:{ROOT}",
             }  # fmt: skip
             self.processes[name] = Managed(name, environment, folder / f"{name}.log")
             if name.startswith("web"):
@@ -158,32 +158,6 @@ class Installation:
             self.background.call(proxy.cut_after, None)
         assert self.wait_until(lambda: all(map(_is_ready, self.urls)), within=90), "not ready after the kills"
 
-    def _furnish(self) -> Doors:
-        box = SecretBox(_SECRETS["PORTARIA_SECRET_KEY"])
-        self.owner.execute((_HERE / "steps.sql").read_bytes())
-        for number, step in enumerate(STEPS):
-            self.owner.execute("INSERT INTO crash.gates (step, number) VALUES (%s, %s)", (step, number))
-        make, desks = Factory(self.owner), []
-        for number, members in enumerate((3, 4), 1):
-            desk = Desk(self.owner, make, make.organization(f"Loja {number}"))
-            desk.rule(rotation(*desk.members(*(f"Agente {n}" for n in range(members)))))
-            secret, form = f"segredo-inventado-{number}-0123456789", f"formulario-{number}"
-            channel = make.channel(
-                desk.org, phone_number=f"+55113000999{number}", secret_ciphertext=box.encrypt(secret)
-            )
-            self.owner.execute(
-                "INSERT INTO lead_forms (organization_id, id, path_token, name) VALUES (%s, %s, %s, 'Site')",
-                (desk.org, uuid7(), form),
-            )
-            desks.append(DeskAddress(
-                desk.org, f"/api/v1/webhooks/channel/{channel.token}", channel.account_id, secret,
-                f"/api/v1/lead-forms/{form}",
-            ))  # fmt: skip
-        return Doors(
-            tuple(desks), "/api/v1/webhooks/canal-da-instalacao", _SECRETS["PORTARIA_INSTALLATION_SECRET"],
-            EVENTS_PATH, _SECRETS["ACCOUNTS_WEBHOOK_TOKEN"],
-        )  # fmt: skip
-
 
 @contextmanager
 def installation(*, keep: bool = False) -> Iterator[Installation]:
@@ -211,6 +185,34 @@ def installation(*, keep: bool = False) -> Iterator[Installation]:
             print(f"the logs are in {folder}")
         else:
             shutil.rmtree(folder)
+
+
+def furnish(owner: psycopg.Connection) -> Doors:
+    """Two organizations with a channel, a form and a rotation each; the gates, and what the checks need."""
+    box = SecretBox(SECRETS["PORTARIA_SECRET_KEY"])
+    owner.execute((HERE / "steps.sql").read_bytes())
+    for number, step in enumerate(STEPS):
+        owner.execute("INSERT INTO crash.gates (step, number) VALUES (%s, %s)", (step, number))
+    make, desks = Factory(owner), []
+    for number, members in enumerate((3, 4), 1):
+        desk = Desk(owner, make, make.organization(f"Loja {number}"))
+        desk.rule(rotation(*desk.members(*(f"Agente {n}" for n in range(members)))))
+        secret, form = f"segredo-inventado-{number}-0123456789", f"formulario-{number}"
+        channel = make.channel(
+            desk.org, phone_number=f"+55113000999{number}", secret_ciphertext=box.encrypt(secret)
+        )
+        owner.execute(
+            "INSERT INTO lead_forms (organization_id, id, path_token, name) VALUES (%s, %s, %s, 'Site')",
+            (desk.org, uuid7(), form),
+        )
+        desks.append(DeskAddress(
+            desk.org, f"/api/v1/webhooks/channel/{channel.token}", channel.account_id, secret,
+            f"/api/v1/lead-forms/{form}",
+        ))  # fmt: skip
+    return Doors(
+        tuple(desks), "/api/v1/webhooks/canal-da-instalacao", SECRETS["PORTARIA_INSTALLATION_SECRET"],
+        EVENTS_PATH, SECRETS["ACCOUNTS_WEBHOOK_TOKEN"],
+    )  # fmt: skip
 
 
 def _is_ready(url: str) -> bool:

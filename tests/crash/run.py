@@ -53,7 +53,7 @@ def carry_out(
     senders = Senders(world, place.urls, seed=seed)
     place.start()
     sending = asyncio.run_coroutine_threadsafe(senders.run(), place.background.loop)
-    chaos = Chaos(place, senders, slack=max(20, events // kills // 2), seed=seed)
+    chaos = Chaos(place, senders, sending, slack=max(20, events // kills // 2), seed=seed)
 
     def progress(number: int) -> None:
         if number % max(1, len(plan) // 10) == 0:

@@ -93,11 +93,12 @@ class Senders:
         except (httpx.HTTPError, TimeoutError) as error:
             self.tally.answers[f"{delivery.kind} {type(error).__name__}"] += 1
             return False
-        said = answer.json()
-        outcome = f"{said.get('status', '')} {said.get('reason', '')}".strip() if answer.is_success else ""
-        self.tally.answers[f"{delivery.kind} {answer.status_code} {outcome}".strip()] += 1
         if not answer.is_success:
+            self.tally.answers[f"{delivery.kind} {answer.status_code} {_code(answer)}"] += 1
             return False
+        said = answer.json()
+        outcome = f"{said.get('status', '')} {said.get('reason', '')}".strip()
+        self.tally.answers[f"{delivery.kind} {answer.status_code} {outcome}".strip()] += 1
         self.tally.answered.add(delivery.id)
         if "id" in said:
             self.tally.named.add(UUID(said["id"]))
@@ -117,3 +118,11 @@ class Senders:
         except OSError:
             pass
         self.tally.answers[f"{delivery.kind} hung up"] += 1
+
+
+def _code(answer: httpx.Response) -> str:
+    """The problem's code; the HTTP server's own answers have none (spec 6)."""
+    try:
+        return str(answer.json()["code"])
+    except (ValueError, KeyError):
+        return "without a code"

@@ -80,23 +80,26 @@ class _Person:
     wrote: int = 0
 
 
-def make_world(doors: Doors, events: int, seed: int) -> list[Delivery]:
-    """`events` deliveries in the order in which they are sent: the provider's, shuffled a little."""
+def make_world(doors: Doors, events: int, seed: int, *, first: int = 0) -> list[Delivery]:
+    """`events` deliveries in the order in which they are sent: the provider's, shuffled a little.
+
+    Ids and people are numbered from `first`, so that one world may follow another.
+    """
     rng = random.Random(f"world {seed}")
-    made = list(_Story(doors, rng, events).tell())
+    made = list(_Story(doors, rng, first, events).tell())
     places = {id(delivery): number + rng.uniform(0, _OUT_OF_ORDER) for number, delivery in enumerate(made)}
     return sorted(made, key=lambda delivery: places[id(delivery)])
 
 
 class _Story:
-    def __init__(self, doors: Doors, rng: random.Random, events: int) -> None:
-        self.doors, self.rng, self.events = doors, rng, events
+    def __init__(self, doors: Doors, rng: random.Random, first: int, events: int) -> None:
+        self.doors, self.rng, self.first, self.events = doors, rng, first, events
         self.people: list[_Person] = []
         self.echoes: list[tuple[_Person, str]] = []
 
     def tell(self) -> Iterator[Delivery]:
         kinds: tuple[Kind, ...] = ("message", "echo", "outcome", "event", "form")
-        for number in range(self.events):
+        for number in range(self.first, self.first + self.events):
             [kind] = self.rng.choices(kinds, weights=(62, 5, 3, 15, 15))
             if kind == "outcome" and not self.echoes:
                 kind = "echo"
@@ -175,7 +178,7 @@ class _Story:
         lately = [p for p in self.people[-60:] if leavers or not p.leaver]
         if lately and self.rng.random() < known:
             return self.rng.choice(lately)
-        phone = f"+55119{60_000_000 + len(self.people):08d}"
+        phone = f"+55119{60_000_000 + self.first + len(self.people):08d}"
         person = _Person(self.rng.choice(self.doors.desks), phone, leavers and self.rng.random() < 0.05)
         self.people.append(person)
         return person

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection
+from psycopg.errors import ReadOnlySqlTransaction
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
@@ -46,6 +47,19 @@ async def connect(url: str, name: str, *, statement_timeout: float | None = None
     return await AsyncConnection.connect(**connection_options(url, name, statement_timeout=statement_timeout))
 
 
+class _Pool(AsyncConnectionPool[Connection]):
+    """A session that began while the database was set read-only stays so: it is not used again."""
+
+    @asynccontextmanager
+    async def connection(self, timeout: float | None = None) -> AsyncIterator[Connection]:
+        async with super().connection(timeout) as conn:
+            try:
+                yield conn
+            except ReadOnlySqlTransaction:
+                await conn.close()
+                raise
+
+
 class Database:
     """A pool of autocommit connections to one database.
 
@@ -67,7 +81,7 @@ class Database:
             # A one-shot command given the owner's URL works with the service's rights alone (spec 7).
             options["options"] += " -c role=service_role"
         self.url = url
-        self._pool = AsyncConnectionPool(
+        self._pool = _Pool(
             options.pop("conninfo"),
             kwargs=options,
             min_size=min(1, size),

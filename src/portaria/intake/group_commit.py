@@ -21,6 +21,7 @@ from portaria.telemetry import BATCH_ROWS
 
 Row = TypeVar("Row")
 _QUERY_CANCELED: Final = "57014"
+_READ_ONLY: Final = "25006"
 log = structlog.get_logger()
 
 
@@ -140,7 +141,8 @@ class GroupCommit(Generic[Row]):
     async def _commit(self, conn: Connection | None, batch: list[_Waiting[Row]]) -> Connection | None:
         """Writes a batch; after a lost connection once more on a fresh one. Returns the live connection.
 
-        Of a batch that is late nobody waits any more, and its connection is not used again.
+        Of a batch that is late nobody waits any more, and its connection is not used again; nor is one whose
+        session is read-only, which it stays though the database may not.
         """
         BATCH_ROWS.labels(self._name).observe(len(batch))
         while True:
@@ -155,6 +157,8 @@ class GroupCommit(Generic[Row]):
                 raise
             except Exception as error:
                 late = isinstance(error, TimeoutError)
+                if conn is not None and sqlstate(error) == _READ_ONLY:
+                    await conn.close()
                 usable = not (late or conn is None or conn.closed)
                 log.warning("commit_failed", queue=self._name, rows=len(batch), error=describe(error))
                 if usable or late or fresh:
