@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from babel.messages.catalog import Catalog, Message
 from babel.messages.extract import extract_from_dir
@@ -81,7 +82,7 @@ def faults(kept: Catalog, wanted: Catalog) -> Iterator[str]:
         if not message.id:
             continue
         known = kept.get(_key(message))
-        if not _translated(known):
+        if known is None or not _translated(known):
             yield f"not translated: {message.id}"
         elif known.fuzzy:
             yield f"fuzzy: {message.id}"
@@ -93,8 +94,8 @@ def faults(kept: Catalog, wanted: Catalog) -> Iterator[str]:
 
 
 def _other_placeholders(message: Message) -> Iterator[str]:
-    ids = message.id if isinstance(message.id, tuple) else (message.id,)
-    strings = message.string if isinstance(message.string, tuple) else (message.string,)
+    ids: tuple[Any, ...] = message.id if isinstance(message.id, tuple) else (message.id,)
+    strings: tuple[Any, ...] = message.string if isinstance(message.string, tuple) else (message.string,)
     for said, translated in zip(ids, strings, strict=True):
         # The singular may leave the number out: «uma vez».
         lacking = set(_PLACEHOLDER.findall(said)) ^ set(_PLACEHOLDER.findall(translated))

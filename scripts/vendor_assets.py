@@ -1,7 +1,7 @@
-"""Fetches the console's third-party assets from released npm packages into `static/vendor/`.
+"""Fetches the third-party assets of console and browser tests from released npm packages.
 
-    scripts/vendor_assets.py          fetches anew, and writes manifest.json (needs npm)
-    scripts/vendor_assets.py --check  compares the committed files with manifest.json (needs nothing)
+    scripts/vendor_assets.py          fetches anew, and writes the manifests (needs npm)
+    scripts/vendor_assets.py --check  compares the committed files with their manifests (needs nothing)
 
 Only the files named here are kept, unchanged, beside their licences; of the icons, one sprite of those
 named. The manifest records package, version, the registry's integrity hash of the
@@ -15,11 +15,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-CONSOLE = Path(__file__).parent.parent / "src/portaria/console"
-VENDOR = CONSOLE / "static/vendor"
+ROOT = Path(__file__).parent.parent
+CONSOLE = ROOT / "src/portaria/console/static/vendor"
+TESTS = ROOT / "tests/browser/vendor"
 SPRITE = "tabler-icons.svg"
 _SHAPE = re.compile(r"<svg.*?>(.*)</svg>", re.DOTALL)
 
@@ -41,6 +43,8 @@ PACKAGES = (
     Package("sortablejs", "1.15.7", ("Sortable.min.js",)),
     Package("uplot", "1.6.32", ("dist/uPlot.iife.min.js", "dist/uPlot.min.css")),
 )
+FOR_TESTS = (Package("axe-core", "4.14.1", ("axe.min.js",)),)
+FOLDERS = {CONSOLE: PACKAGES, TESTS: FOR_TESTS}
 ICONS = """
 address-book adjustments alarm alert-triangle archive arrow-down arrow-left arrow-right arrow-up
 arrows-shuffle ban bell bell-ringing bolt chart-bar check checks chevron-down chevron-left chevron-right
@@ -75,32 +79,35 @@ THE USE OR OTHER DEALINGS IN THE SOFTWARE.
 
 def main() -> int:
     if "--check" in sys.argv[1:]:
-        problems = check()
-        print("\n".join(problems) or "static/vendor agrees with its manifest")
+        problems = [problem for folder, packages in FOLDERS.items() for problem in check(folder, packages)]
+        print("\n".join(problems) or "the vendored assets are what their manifests say")
         return 1 if problems else 0
-    VENDOR.mkdir(parents=True, exist_ok=True)
-    for old in VENDOR.iterdir():
-        old.unlink()
-    manifest = [fetch(package) for package in PACKAGES]
-    (VENDOR / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
+    for folder, packages in FOLDERS.items():
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.iterdir():
+            old.unlink()
+        manifest = [fetch(folder, package) for package in packages]
+        (folder / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n", encoding="utf-8")
     return 0
 
 
-def fetch(package: Package) -> dict[str, object]:
-    """Keeps the package's files; its entry in the manifest."""
-    with tempfile.TemporaryDirectory() as folder:
+def fetch(folder: Path, package: Package) -> dict[str, object]:
+    """Keeps the package's files in the folder; its entry in the manifest."""
+    with tempfile.TemporaryDirectory() as scratch:
         command = ["npm", "pack", f"{package.name}@{package.version}", "--json", "--silent"]
-        packed = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+        packed = subprocess.run(command, cwd=scratch, check=True, capture_output=True, text=True)
         [entry] = json.loads(packed.stdout)
-        with tarfile.open(Path(folder) / entry["filename"]) as archive:
-            kept = [_keep(Path(file).name, _read(archive, file)) for file in package.files]
+        with tarfile.open(Path(scratch) / entry["filename"]) as archive:
+            found = {Path(file).name: _read(archive, file) for file in package.files}
             if package.name == "@tabler/icons":
-                kept.append(_keep(SPRITE, sprite(archive).encode()))
+                found[SPRITE] = sprite(archive).encode()
             text = _read(archive, package.license) if package.license else MIT.encode()
-        kept.append(_keep(f"{package.name.strip('@').replace('/', '-')}.LICENSE", text))
+    found[f"{package.name.strip('@').replace('/', '-')}.LICENSE"] = text
+    for name, content in found.items():
+        (folder / name).write_bytes(content)
     return {
         "package": package.name, "version": package.version, "integrity": entry["integrity"],
-        "files": dict(kept),
+        "files": {name: hashlib.sha256(content).hexdigest() for name, content in found.items()},
     }  # fmt: skip
 
 
@@ -118,23 +125,23 @@ def sprite(icons: tarfile.TarFile) -> str:
     return '<svg xmlns="http://www.w3.org/2000/svg">\n' + "\n".join(symbols) + "\n</svg>\n"
 
 
-def check() -> list[str]:
-    """What differs from the manifest."""
-    manifest = json.loads((VENDOR / "manifest.json").read_text(encoding="utf-8"))
+def check(folder: Path, packages: Sequence[Package]) -> list[str]:
+    """What differs from the folder's manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     wanted = {file: digest for entry in manifest for file, digest in entry["files"].items()}
     found = {
         file.name: hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in VENDOR.iterdir()
+        for file in folder.iterdir()
         if file.name != "manifest.json"
     }
     problems = [
-        f"static/vendor/{name} is not what the manifest says"
+        f"{folder.relative_to(ROOT)}/{name} is not what the manifest says"
         for name in sorted(wanted.keys() | found.keys())
         if wanted.get(name) != found.get(name)
     ]
-    pinned = {(package.name, package.version) for package in PACKAGES}
+    pinned = {(package.name, package.version) for package in packages}
     if pinned != {(entry["package"], entry["version"]) for entry in manifest}:
-        problems.append("static/vendor holds other versions than this script names: run it")
+        problems.append(f"{folder.relative_to(ROOT)} holds other versions than this script names: run it")
     return problems
 
 
@@ -143,11 +150,6 @@ def _read(archive: tarfile.TarFile, file: str) -> bytes:
     if member is None:
         raise SystemExit(f"the package has no file {file}")
     return member.read()
-
-
-def _keep(name: str, content: bytes) -> tuple[str, str]:
-    (VENDOR / name).write_bytes(content)
-    return name, hashlib.sha256(content).hexdigest()
 
 
 if __name__ == "__main__":

@@ -123,7 +123,7 @@ async def _serve(app_url: str, started: "Future[FrontDesk]", stop: threading.Eve
             server = _server(front)
             tasks.append(asyncio.create_task(server.serve(sockets=[listener])))
             await hub.listening.wait()
-            while not server.started:
+            while not server.started:  # noqa: ASYNC110 - uvicorn's own flag, which tells nobody
                 await asyncio.sleep(0.005)
             started.set_result(FrontDesk(url, db, minutes, asyncio.get_running_loop()))
             await asyncio.to_thread(stop.wait)

@@ -156,7 +156,7 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 }  # fmt: skip
 
 _AS_TONE: Final = {
-    "open": "red", "ack": "yellow", "resolved": "green", "info": "azure", "warning": "yellow", "error": "red",
+    "open": "red", "lead_status open": "azure", "ack": "yellow", "resolved": "green", "info": "azure", "warning": "yellow", "error": "red",
     "received": "secondary", "pending": "yellow", "processed": "green", "dead": "red", "failed": "red",
     "won": "green", "lost": "secondary", "running": "azure", "done": "green", "skipped": "yellow",
     "admin": "purple", "manager": "azure", "agent": "green", "viewer": "secondary",
@@ -168,6 +168,6 @@ def word(kind: str, key: object) -> str:
     return WORDS[kind].get(str(key), str(key))
 
 
-def tone(key: str) -> str:
+def tone(key: str, kind: str = "") -> str:
     """The colour of a status. Never the only sign: its word stands beside."""
-    return _AS_TONE.get(key, "secondary")
+    return _AS_TONE.get(f"{kind} {key}") or _AS_TONE.get(key, "secondary")

@@ -12,9 +12,10 @@
     var number = new Intl.NumberFormat(tag, { maximumFractionDigits: 1 });
 
     function colour(name) { return getComputedStyle(place).getPropertyValue("--plot-" + name).trim(); }
-    function options(element, series, height) {
+    function options(element, series, named) {
+      var height = 200;
       return {
-        width: element.clientWidth || 300, height: height, series: series, legend: { live: false },
+        width: element.clientWidth || 300, height: height, series: series, legend: { show: named, live: false },
         cursor: { drag: { x: false, y: false }, points: { size: 6 } },
         tzDate: function (seconds) { return window.uPlot.tzDate(new Date(seconds * 1000), zone); },
         scales: { y: { range: function (u, low, high) { return [0, Math.max(high || 0, 1) * 1.05]; } } },
@@ -39,13 +40,13 @@
       var series = [{}].concat(order.map(function (i) {
         return { label: element.getAttribute("data-name-" + names[i]), fill: colour(names[i]), stroke: colour(names[i]), width: 0, paths: bars, points: { show: false } };
       }));
-      return new window.uPlot(options(element, series, 200), [data.times].concat(order.map(function (i) { return stacked[i]; })), element);
+      return new window.uPlot(options(element, series, false), [data.times].concat(order.map(function (i) { return stacked[i]; })), element);
     }
     function times(element) {
       var series = [{}].concat(["p50", "p99"].map(function (name) {
         return { label: element.getAttribute("data-name-" + name), stroke: colour(name), width: 2, spanGaps: true, points: { show: true, size: 5, fill: colour(name) } };
       }));
-      return new window.uPlot(options(element, series, 200), [data.times, data.p50, data.p99], element);
+      return new window.uPlot(options(element, series, true), [data.times, data.p50, data.p99], element);
     }
     function draw() {
       drawn.forEach(function (plot) { plot.destroy(); });
