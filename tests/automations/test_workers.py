@@ -161,31 +161,32 @@ async def test_a_frozen_worker_that_holds_one_rules_lock_delays_no_other_rule(
     db: Database, database: TestDatabase, owner: psycopg.Connection, make: Factory
 ) -> None:
     """E9: its own leads come within a bounded time: the server ends the frozen transaction, after 10 s
-    with our connections' guard, here after 4."""
+    with our connections' guard, here after 6."""
     desk = Desk.open(owner, make)
     a, b = desk.members("Ana", "Bia")
     source = [{"field": "lead.title", "op": "contains", "value": "stuck"}]
     stuck = desk.rule(rotation(a), conditions=source)
     free = desk.rule(rotation(b), conditions=[{**source[0], "value": "free"}])
-    frozen = os.fork()
-    if frozen == 0:
+    with workers(database.app_url, 2):
+        await settled(lambda: desk.value("SELECT count(*) >= 4 FROM procrastinate_workers"), within=20)
+        frozen = os.fork()
+        if frozen == 0:
+            try:
+                _hold_for_ever(database.app_url, f"{desk.org}/{stuck}")
+            finally:
+                os._exit(1)
         try:
-            _hold_for_ever(database.app_url, f"{desk.org}/{stuck}")
-        finally:
-            os._exit(1)
-    try:
-        held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
-        await settled(lambda: desk.value(held), within=10)
-        os.kill(frozen, signal.SIGSTOP)
-        with workers(database.app_url, 2):
+            held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted"
+            await settled(lambda: desk.value(held), within=10)
+            os.kill(frozen, signal.SIGSTOP)
             for number in range(20):
                 desk.lead(title="stuck" if number % 2 == 0 else "free")
-            await settled(lambda: len(desk.turns(free)) == 10, within=3.5)
+            await settled(lambda: len(desk.turns(free)) == 10, within=5.5)
             assert desk.turns(stuck) == [], "the lock is really held"
             await settled(lambda: len(desk.turns(stuck)) == 10, within=30)
-    finally:
-        os.kill(frozen, signal.SIGKILL)
-        await asyncio.to_thread(os.waitpid, frozen, 0)
+        finally:
+            os.kill(frozen, signal.SIGKILL)
+            await asyncio.to_thread(os.waitpid, frozen, 0)
     assert desk.value("SELECT count(*) FROM crm_leads WHERE owner_user_id IS NULL") == 0
 
 
@@ -194,7 +195,7 @@ def _hold_for_ever(url: str, rule: str) -> None:
 
     options = connection_options(url, "frozen")
     assert "idle_in_transaction_session_timeout=10s" in str(options["options"])
-    options["options"] = "-c idle_in_transaction_session_timeout=4s"
+    options["options"] = "-c idle_in_transaction_session_timeout=6s"
     conn = psycopg.connect(str(options.pop("conninfo")), **options)  # type: ignore[arg-type]
     with conn.transaction():
         conn.execute("SELECT pg_advisory_xact_lock(fn_lock_key('rule', %s))", (rule,))

@@ -5,6 +5,7 @@ import json
 from collections.abc import AsyncIterator
 from uuid import UUID, uuid4
 
+import psycopg
 import pytest
 
 from portaria.db.pool import Database
@@ -102,13 +103,27 @@ async def test_notices_are_heard_and_those_of_no_organization_by_operators(
 
 async def test_a_page_too_slow_reads_again_instead(desk: Desk, hub: Hub) -> None:
     with hub.page(boss(desk)) as feed, hub.page(boss(desk)) as watcher:
-        quick = asyncio.create_task(heard(watcher, 201))
-        with desk.conn.transaction():
-            contact = desk.contact()
-            for _ in range(201):
-                desk.lead(contact=contact)
-        await quick
+        contact = desk.contact()
+        for _ in range(2):
+            with desk.conn.transaction():
+                for _ in range(150):
+                    desk.lead(contact=contact)
+            await heard(watcher, 150)
         assert feed.get_nowait() == ("resync", "{}")
+
+
+async def test_a_fact_that_commits_after_a_later_one_is_heard_too_and_each_once(
+    desk: Desk, hub: Hub, shared: TestDatabase
+) -> None:
+    with psycopg.connect(shared.owner_url) as slow, hub.page(boss(desk)) as feed:
+        late, _ = desk.lead(conn=slow)
+        soon, _ = desk.lead()
+        told = [json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"]]
+        slow.commit()
+        told.append(json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"])
+        assert told == [str(soon), str(late)]
+        third, _ = desk.lead()
+        assert json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"] == str(third)
 
 
 async def test_after_a_lost_connection_every_page_reads_again(desk: Desk, hub: Hub) -> None:

@@ -3,9 +3,9 @@
 **What is authoritative.** Neither. A signal says that something changed and names it; whoever hears it
 reads it from the database, with their own rights. Whoever hears nothing misses nothing but the moment.
 
-**Live.** Triggers NOTIFY in the transaction of the fact; every web process has one listening connection
-and passes signals on to the pages that may know of them (`hub`). After a lost connection, or when a page
-is too slow, it gets `resync`: read again.
+**Live.** Every web process has one connection that hears of notices and looks for the leads' new facts
+while a page is open, and passes them on to the pages that may know of them (`hub`). After a lost
+connection, or when a page is too slow, it gets `resync`: read again.
 
 **Web Push.** A job per `lead.assigned`, after the commit, in a queue of its own: the rotation's lock and
 the owner's update never wait for a push service, and neither does any other queue (`courier`). It may

@@ -1,7 +1,15 @@
-"""Live signals: one listening connection per web process, many pages (server-sent events)."""
+"""Live signals: one connection per web process, many pages (server-sent events).
+
+Notices are NOTIFYed: they are rare. A lead's facts are looked for, twice a second and only while a page
+is open: a transaction that NOTIFYs holds a lock of the whole server through its commit, flush included,
+so that every turn and every new lead of the installation would commit one after the other
+(docs/rotation.md has the figures). A transaction may commit after one with a greater `seq`, so the last
+half minute is read again each time, and what was told is remembered.
+"""
 
 import asyncio
 import json
+import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,17 +20,23 @@ import psycopg
 import structlog
 from psycopg import AsyncConnection
 
-from portaria.db.pool import connection_options
+from portaria.db.pool import Connection, connection_options
+from portaria.db.queries import load_queries
 
+_Q = load_queries("portaria.push")
 log = structlog.get_logger()
 
 CHANNEL: Final = "portaria_live"
+EVERY: Final = 0.5
+"""Seconds between two looks for new facts."""
 BEAT: Final = 15.0
 """Seconds between comments that keep proxies from closing a quiet stream."""
 LIFETIME: Final = 300.0
 """Seconds after which a page asks anew, so that whoever may no longer listen stops hearing."""
 
 _WAITING: Final = 200
+_WINDOW: Final = 30.0
+_MOST: Final = 500
 _RESYNC: Final = ("resync", "{}")
 
 
@@ -62,10 +76,11 @@ class Hub:
     def __init__(self, url: str) -> None:
         self._url = url
         self._pages: dict[Feed, Viewer] = {}
+        self._told: dict[int, float] = {}
         self.listening = asyncio.Event()
 
     async def run(self) -> None:
-        """Listens for ever; a lost connection is made anew, and every page told to read again."""
+        """Listens and looks for ever; a lost connection is made anew, and every page told to read again."""
         while True:
             try:
                 await self._listen()
@@ -104,16 +119,36 @@ class Hub:
         options: dict[str, Any] = connection_options(self._url, "portaria live", statement_timeout=5.0)
         async with await AsyncConnection.connect(options.pop("conninfo"), **options) as conn:
             await conn.execute(f"LISTEN {CHANNEL}")
+            await self._look(conn, aloud=False)
             self._tell_all(*_RESYNC)
             self.listening.set()
+            quiet = 0.0
             while True:
-                async for heard in conn.notifies(timeout=BEAT):
-                    self._pass_on(heard.payload)
-                # Nothing heard for a while: is anybody there?
-                await conn.execute("SELECT 1")
+                async for heard in conn.notifies(timeout=EVERY):
+                    self._pass_on(json.loads(heard.payload))
+                quiet += EVERY
+                if self._pages or quiet >= BEAT:  # also to learn that the connection is lost
+                    await self._look(conn)
+                    quiet = 0.0
 
-    def _pass_on(self, payload: str) -> None:
-        signal = json.loads(payload)
+    async def _look(self, conn: Connection, *, aloud: bool = True) -> None:
+        """Passes on the facts of the last half minute that were not told yet."""
+        now = time.monotonic()
+        self._told = {seq: at for seq, at in self._told.items() if at > now - 2 * _WINDOW}
+        organizations = list({viewer.organization_id for viewer in self._pages.values()})
+        parameters = {"organizations": organizations, "window": _WINDOW, "most": _MOST}
+        facts = await (await conn.execute(_Q["live_facts"], parameters)).fetchall()
+        news = [(seq, signal) for seq, signal in facts if seq not in self._told]
+        self._told.update((seq, now) for seq, _ in news)
+        if not aloud:
+            return
+        if len(news) >= _MOST:
+            self._tell_all(*_RESYNC)
+            return
+        for _, signal in news:
+            self._pass_on(signal)
+
+    def _pass_on(self, signal: dict[str, Any]) -> None:
         kind = str(signal.get("type", ""))
         for feed, viewer in self._pages.items():
             if viewer.may_know(signal):

@@ -48,3 +48,17 @@ ON CONFLICT DO NOTHING;
 
 -- name: prune
 DELETE FROM push_deliveries WHERE sent_at < now() - make_interval(days => %(days)s);
+
+-- The leads' facts of the last moments, in order, at most so many of each organization. Along the index:
+-- how much history there is does not matter.
+-- name: live_facts
+SELECT e.seq, jsonb_build_object(
+    'organization_id', e.organization_id, 'type', e.event_type, 'id', e.entity_id,
+    'owner_user_id', e.payload -> 'owner_user_id',
+    'previous_owner_user_id', e.payload -> 'previous_owner_user_id')
+FROM unnest(%(organizations)s::uuid[]) AS o (id)
+CROSS JOIN LATERAL (
+    SELECT * FROM event_log WHERE organization_id = o.id ORDER BY seq DESC LIMIT %(most)s
+) AS e
+WHERE e.entity_kind = 'lead' AND e.created_at > clock_timestamp() - make_interval(secs => %(window)s)
+ORDER BY e.seq;

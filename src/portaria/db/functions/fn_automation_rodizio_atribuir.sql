@@ -7,6 +7,8 @@
 CREATE OR REPLACE FUNCTION fn_automation_rodizio_atribuir(p_org uuid, p_rule uuid, p_lead uuid, p_event uuid)
 RETURNS jsonb
 LANGUAGE plpgsql
+-- Plans are kept from the first turns on, when history is empty and reading all of it looks cheap.
+SET enable_seqscan = off
 AS $$
 DECLARE
     v_cause text := coalesce(current_setting('portaria.cause', true), '');
@@ -14,8 +16,7 @@ DECLARE
     v_turn jsonb;
     v_queue jsonb;
     v_owner uuid;
-    v_pick record;
-    v_considered jsonb;
+    v_next record;
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'the rotation cannot run above READ COMMITTED' USING ERRCODE = 'invalid_transaction_state';
@@ -55,23 +56,25 @@ BEGIN
         RETURN jsonb_build_object('status', 'skipped', 'reason', 'ja_tem_dono');
     END IF;
 
-    SELECT jsonb_agg(jsonb_build_object('user_id', user_id, 'posicao', posicao, 'reason', reason) ORDER BY posicao)
-    INTO v_considered FROM fn_rotation_candidates(p_org, p_rule, v_queue);
-    SELECT user_id, nome, posicao INTO v_pick FROM fn_rotation_candidates(p_org, p_rule, v_queue)
-    WHERE reason IS NULL ORDER BY place LIMIT 1;
-    IF NOT FOUND THEN
+    SELECT (array_agg(user_id ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS user_id,
+        (array_agg(nome ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS nome,
+        (array_agg(posicao ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS posicao,
+        jsonb_agg(jsonb_build_object('user_id', user_id, 'posicao', posicao, 'reason', reason) ORDER BY posicao)
+            AS considered
+    INTO v_next FROM fn_rotation_candidates(p_org, p_rule, v_queue);
+    IF v_next.user_id IS NULL THEN
         RETURN jsonb_build_object('status', 'skipped', 'reason', 'ninguem_disponivel');
     END IF;
 
     INSERT INTO automation_rodizio_atribuicoes (
         organization_id, rule_id, event_id, lead_id, user_id, posicao, candidates
-    ) VALUES (p_org, p_rule, p_event, p_lead, v_pick.user_id, v_pick.posicao, v_considered);
+    ) VALUES (p_org, p_rule, p_event, p_lead, v_next.user_id, v_next.posicao, v_next.considered);
     PERFORM set_config(
         'portaria.cause', jsonb_build_object('caused_by_rule', p_rule, 'event_id', p_event)::text, true);
-    UPDATE crm_leads SET owner_user_id = v_pick.user_id, updated_at = now()
+    UPDATE crm_leads SET owner_user_id = v_next.user_id, updated_at = now()
     WHERE organization_id = p_org AND id = p_lead;
     PERFORM set_config('portaria.cause', v_cause, true);
     RETURN jsonb_build_object(
-        'status', 'assigned', 'user_id', v_pick.user_id, 'nome', v_pick.nome, 'posicao', v_pick.posicao);
+        'status', 'assigned', 'user_id', v_next.user_id, 'nome', v_next.nome, 'posicao', v_next.posicao);
 END
 $$;

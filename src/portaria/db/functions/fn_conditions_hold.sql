@@ -2,20 +2,30 @@
 -- a part of a text, or for a tag, whatever the case. A field without a value equals nothing. What cannot
 -- be read (edited by hand, say) does not hold: a rule with it never runs, and never raises.
 CREATE OR REPLACE FUNCTION fn_conditions_hold(p_conditions jsonb, p_facts jsonb) RETURNS boolean
-LANGUAGE sql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE
 AS $$
-    SELECT coalesce(bool_and(coalesce(
-        CASE c.condition ->> 'op'
-            WHEN 'eq' THEN c.fact #>> '{}' = c.wanted
-            WHEN 'neq' THEN c.fact #>> '{}' IS DISTINCT FROM c.wanted
-            WHEN 'contains' THEN CASE jsonb_typeof(c.fact)
+DECLARE
+    v_condition jsonb;
+    v_fact jsonb;
+    v_wanted text;
+    v_holds boolean;
+BEGIN
+    FOR v_condition IN SELECT jsonb_array_elements(p_conditions) LOOP
+        v_fact := p_facts -> (v_condition ->> 'field');
+        v_wanted := v_condition ->> 'value';
+        v_holds := v_wanted IS NOT NULL AND v_fact IS NOT NULL AND CASE v_condition ->> 'op'
+            WHEN 'eq' THEN v_fact #>> '{}' = v_wanted
+            WHEN 'neq' THEN v_fact #>> '{}' IS DISTINCT FROM v_wanted
+            WHEN 'contains' THEN CASE jsonb_typeof(v_fact)
                 WHEN 'array' THEN EXISTS (
-                    SELECT FROM jsonb_array_elements_text(c.fact) AS tag WHERE lower(tag) = lower(c.wanted))
-                ELSE strpos(lower(c.fact #>> '{}'), lower(c.wanted)) > 0
+                    SELECT FROM jsonb_array_elements_text(v_fact) AS tag WHERE lower(tag) = lower(v_wanted))
+                ELSE strpos(lower(v_fact #>> '{}'), lower(v_wanted)) > 0
             END
-        END AND p_facts ? (c.condition ->> 'field'), false)), true)
-    FROM (
-        SELECT item AS condition, p_facts -> (item ->> 'field') AS fact, item ->> 'value' AS wanted
-        FROM jsonb_array_elements(p_conditions) AS item
-    ) AS c
+        END;
+        IF v_holds IS NOT TRUE THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    RETURN true;
+END
 $$;

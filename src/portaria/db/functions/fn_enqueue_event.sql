@@ -1,5 +1,5 @@
--- The one trigger that turns a fact into a job, in the fact's own transaction, at its end; and the live
--- signal of a lead's fact. Only facts with a consumer become jobs:
+-- The one trigger that turns a fact into a job, in the fact's own transaction, at its end. Only facts
+-- with a consumer become jobs:
 --   lead.assigned             portaria.push, when the owner has a subscribed browser
 --   lead.handed_to_rotation   portaria.event, one at a time per rule, in arrival order
 --   a rule's trigger          portaria.event, when an active rule matches and no rule caused the fact
@@ -13,13 +13,6 @@ DECLARE
     v_queue text := 'events';
     v_lock text;
 BEGIN
-    IF NEW.entity_kind = 'lead' THEN
-        PERFORM pg_notify('portaria_live', jsonb_build_object(
-            'organization_id', NEW.organization_id, 'type', NEW.event_type, 'id', NEW.entity_id,
-            'owner_user_id', NEW.payload -> 'owner_user_id',
-            'previous_owner_user_id', NEW.payload -> 'previous_owner_user_id')::text);
-    END IF;
-
     IF NEW.event_type = 'lead.assigned' THEN
         IF NOT EXISTS (
             SELECT FROM push_subscriptions
