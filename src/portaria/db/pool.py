@@ -1,13 +1,16 @@
 """Connections: autocommit from a pool, explicit transactions, a tenant's view (design 4)."""
 
 import asyncio
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, TypeVar
 from uuid import UUID
 
 from psycopg import AsyncConnection
 from psycopg.errors import ReadOnlySqlTransaction
+from psycopg.pq import TransactionStatus
 from psycopg.rows import TupleRow
 from psycopg_pool import AsyncConnectionPool
 
@@ -42,9 +45,42 @@ def connection_options(url: str, name: str, *, statement_timeout: float | None =
     }
 
 
+def patience(statement_timeout: float | None) -> float:
+    """Seconds after which a server that says nothing about a statement is taken for lost."""
+    return (60.0 if statement_timeout is None else statement_timeout) + 10.0
+
+
+class _Listening(AsyncConnection[TupleRow]):
+    """Ends when the server is silent for longer than it would let a statement run.
+
+    A server that is frozen, or a proxy that hangs, answers for the network and for nothing else: no
+    keepalive notices, and whoever waits would wait for ever.
+    """
+
+    patience: float = patience(None)
+
+    @classmethod
+    def within(cls, statement_timeout: float | None) -> "type[_Listening]":
+        return type(cls.__name__, (cls,), {"patience": patience(statement_timeout)})
+
+    async def wait(self, *args: Any, **more: Any) -> Any:
+        timer = asyncio.get_running_loop().call_later(self.patience, self._hang_up)
+        try:
+            return await super().wait(*args, **more)
+        finally:
+            timer.cancel()
+
+    def _hang_up(self) -> None:
+        """Wakes whoever waits for an answer; waiting for a notification is no such thing."""
+        if not self.closed and self.pgconn.transaction_status == TransactionStatus.ACTIVE:
+            with socket.socket(fileno=os.dup(self.pgconn.socket)) as line, suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+
 async def connect(url: str, name: str, *, statement_timeout: float | None = None) -> Connection:
     """A connection of one's own, outside any pool."""
-    return await AsyncConnection.connect(**connection_options(url, name, statement_timeout=statement_timeout))
+    kind = _Listening.within(statement_timeout)
+    return await kind.connect(**connection_options(url, name, statement_timeout=statement_timeout))
 
 
 class _Pool(AsyncConnectionPool[Connection]):
@@ -83,6 +119,7 @@ class Database:
         self.url = url
         self._pool = _Pool(
             options.pop("conninfo"),
+            connection_class=_Listening.within(statement_timeout),
             kwargs=options,
             min_size=min(1, size),
             max_size=size,

@@ -11,10 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
-import psycopg
 import structlog
 
-from portaria.db.pool import Database, connection_options, in_time
+from portaria.db.pool import Database, connect, in_time
 from portaria.db.queries import load_queries
 from portaria.identity.secret_box import SecretBox, SecretUnreadable
 from portaria.intake.phones import search_variants
@@ -22,6 +21,7 @@ from portaria.intake.providers import AccountRef
 
 _Q = load_queries("portaria.intake")
 _CACHED_AT_MOST = 10_000
+_QUIET = 15.0
 SHORTEST_SECRET = 16
 _TOO_SHORT, _UNREADABLE = "too short", "not decryptable"
 log = structlog.get_logger()
@@ -174,14 +174,15 @@ class SessionDirectory:
 
     async def _listen(self) -> None:
         """Drops the cache on every change, and whenever the listening connection had to be made anew."""
-        options = connection_options(self._db.url, "portaria sessions")
         while True:
             try:
-                async with await psycopg.AsyncConnection.connect(**options) as conn:
+                async with await connect(self._db.url, "portaria sessions", statement_timeout=5.0) as conn:
                     await conn.execute("LISTEN portaria_channel_sessions")
                     self._forget()
-                    async for _change in conn.notifies():
-                        self._forget()
+                    while True:
+                        async for _change in conn.notifies(timeout=_QUIET):
+                            self._forget()
+                        await conn.execute("SELECT 1")  # nothing heard for a while: is anybody there?
             except Exception as error:
                 log.warning("session_listen_lost", error=type(error).__name__)
             self._forget()
