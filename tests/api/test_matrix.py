@@ -58,6 +58,7 @@ class Tried:
             ("POST", "/api/v1/channels/{channel_id}/archive"): None,
             ("POST", "/api/v1/conversations/{conversation_id}/read"): {"through": 9},
             ("POST", "/api/v1/contacts/{contact_id}/unblock"): None,
+            ("POST", "/api/v1/contacts/{contact_id}/erase"): None,
             ("POST", "/api/v1/leads"): {"name": "Lia", "email": "lia@exemplo.test"},
             ("PATCH", "/api/v1/leads/{lead_id}"): {"title": "outro"},
             ("POST", "/api/v1/leads/{lead_id}/assign"): {"owner_user_id": str(who)},

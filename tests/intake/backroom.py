@@ -251,8 +251,8 @@ def empty(owner: psycopg.Connection) -> None:
 
 EMPTIED = (
     "webhook_events_log", "messages", "conversations", "crm_leads", "contact_identities",
-    "contact_opt_outs", "contacts", "event_log", "notices", "api_audit_log", "channel_templates",
-    "channel_sessions", "cron_rounds", "user_organizations", "users", "organizations",
+    "contact_opt_outs", "contact_suppressions", "contacts", "event_log", "notices", "api_audit_log",
+    "channel_templates", "channel_sessions", "cron_rounds", "user_organizations", "users", "organizations",
     "procrastinate_events", "procrastinate_jobs",
 )  # fmt: skip
 

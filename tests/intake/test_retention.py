@@ -39,7 +39,7 @@ def bodies(room: Backroom) -> dict[UUID, tuple[bool, bool]]:
 def with_status(room: Backroom, status: str) -> UUID:
     row = room.archived(room.message())
     room.owner.execute(
-        "UPDATE webhook_events_log SET status = %s, headers = '{\"x-forwarded-for\": \"203.0.113.9\"}',"
+        'UPDATE webhook_events_log SET status = %s, headers = \'{"x-forwarded-for": "203.0.113.9"}\','
         " processed_at = CASE WHEN %s = 'received' THEN NULL ELSE clock_timestamp() END WHERE id = %s",
         (status, status, row),
     )

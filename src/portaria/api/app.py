@@ -14,6 +14,7 @@ from portaria.api import (
     auth,
     automations,
     channels,
+    contacts,
     conversations,
     health,
     incoming_events,
@@ -39,9 +40,9 @@ def create_api(deps: ApiDeps) -> Litestar:
     versioned = Router(
         "/api/v1",
         route_handlers=[
-            *auth.ROUTES, *organization.ROUTES, *members.ROUTES, *channels.ROUTES, *conversations.ROUTES,
-            *leads.ROUTES, *automations.ROUTES, *notices.ROUTES, *webhook_events.ROUTES,
-            *incoming_events.ROUTES, *audit.ROUTES,
+            *auth.ROUTES, *organization.ROUTES, *members.ROUTES, *channels.ROUTES, *contacts.ROUTES,
+            *conversations.ROUTES, *leads.ROUTES, *automations.ROUTES, *notices.ROUTES,
+            *webhook_events.ROUTES, *incoming_events.ROUTES, *audit.ROUTES,
         ],
         middleware=[DefineMiddleware(Authentication, deps=lambda: deps)],
         guards=[check_role],

@@ -7,6 +7,7 @@ import typer
 
 from portaria.cli import (
     channel,
+    contact,
     incoming_events,
     member,
     org,
@@ -33,6 +34,7 @@ app.command()(processes.keys)
 app.add_typer(org.app, name="org")
 app.add_typer(member.app, name="member")
 app.add_typer(channel.app, name="channel")
+app.add_typer(contact.app, name="contact")
 app.add_typer(rules.app, name="rule")
 app.add_typer(webhooks.app, name="webhooks")
 app.add_typer(incoming_events.app, name="incoming-events")

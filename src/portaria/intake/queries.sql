@@ -108,7 +108,8 @@ WHERE w.id = %(row)s AND w.status = 'received' AND w.valid_signature;
 -- name: find_message
 SELECT id, contact_id, direction, fn_is_dispatched(organization_id, id)
 FROM messages
-WHERE organization_id = %(organization_id)s AND external_id = %(external_id)s;
+WHERE organization_id = %(organization_id)s
+    AND external_id IN (%(external_id)s, fn_erased_id(%(organization_id)s, %(external_id)s));
 
 -- Rows that end (past the window, at the ceiling) are selected too. A row claimed by hand, which alone has
 -- a time of try without attempts and without an error, is left to its claim for a minute.

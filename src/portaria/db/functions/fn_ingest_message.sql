@@ -32,7 +32,8 @@ BEGIN
 
     SELECT m.id, m.contact_id, m.conversation_id INTO message_id, contact_id, conversation_id
     FROM messages m
-    WHERE m.organization_id = p_org AND m.external_id = p_message ->> 'external_id';
+    WHERE m.organization_id = p_org AND m.external_id IN (
+        p_message ->> 'external_id', fn_erased_id(p_org, p_message ->> 'external_id'));
     IF FOUND THEN
         outcome := 'duplicate';
         dispatched := fn_is_dispatched(p_org, message_id);

@@ -11,7 +11,8 @@ DECLARE
 BEGIN
     IF EXISTS (
         SELECT 1 FROM contact_opt_outs
-        WHERE organization_id = p_org AND external_id = p_message ->> 'external_id'
+        WHERE organization_id = p_org AND external_id IN (
+            p_message ->> 'external_id', fn_erased_id(p_org, p_message ->> 'external_id'))
     ) THEN
         RETURN false;
     END IF;
