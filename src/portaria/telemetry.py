@@ -18,15 +18,22 @@ ANSWER_SECONDS = Histogram(
     buckets=(0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 4, 8),
 )
 BATCH_ROWS = Histogram(
-    "portaria_commit_batch_rows", "Rows per group commit.", ["queue"], buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+    "portaria_commit_batch_rows",
+    "Rows per group commit.",
+    ["queue"],
+    buckets=(1, 2, 4, 8, 16, 32, 64, 128, 256, 512),
 )
-TRIES = Counter("portaria_ingest_tries_total", "Tries to ingest an accepted row by outcome.", ["source", "outcome"])
+TRIES = Counter(
+    "portaria_ingest_tries_total", "Tries to ingest an accepted row by outcome.", ["source", "outcome"]
+)
 FIRST_ATTEMPTS_WAITING = Gauge(
     "portaria_first_attempts_waiting", "Accepted rows waiting in this process for their first attempt."
 )
 LEFT_TO_REPLAY = Counter("portaria_left_to_replay_total", "Accepted rows this process left to the replay.")
 INCOMING_EVENT_ANSWERS = Counter(
-    "portaria_incoming_event_answers_total", "Answers to deliveries of the accounts service by status.", ["status"]
+    "portaria_incoming_event_answers_total",
+    "Answers to deliveries of the accounts service by status.",
+    ["status"],
 )
 INCOMING_EVENT_ATTEMPTS = Counter(
     "portaria_incoming_event_attempts_total", "Runs of accounts events' jobs by what they did.", ["outcome"]
@@ -38,7 +45,9 @@ def configure_logging(level: str, log_format: str) -> None:
     renderer: Any = (
         structlog.dev.ConsoleRenderer()
         if log_format == "console"
-        else structlog.processors.JSONRenderer(serializer=lambda v, **_: msgspec.json.encode(v, enc_hook=str).decode())
+        else structlog.processors.JSONRenderer(
+            serializer=lambda v, **_: msgspec.json.encode(v, enc_hook=str).decode()
+        )
     )
     structlog.configure(
         processors=[
