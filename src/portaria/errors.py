@@ -27,4 +27,11 @@ class Operational(Exception):
 
 def problem(status: int, code: str, detail: str, **more: object) -> dict[str, object]:
     """The problem document (RFC 9457) of a refusal."""
-    return {"type": f"urn:portaria:{code}", "title": code, "status": status, "code": code, "detail": detail, **more}
+    return {
+        "type": f"urn:portaria:{code}",
+        "title": code,
+        "status": status,
+        "code": code,
+        "detail": detail,
+        **more,
+    }

@@ -1,4 +1,3 @@
-# ruff: noqa: S101
 """One notice per subscription and version, in whatever order events come, on a real PostgreSQL."""
 
 import asyncio
