@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Final
 
 import msgspec
@@ -61,7 +62,10 @@ def unavailable(detail: str, seconds: int = 10) -> Refusal:
 
 def header_map(headers: Headers) -> dict[bytes, bytes]:
     """Headers by lower-case name; of a repeated one the first, but every content encoding."""
-    found: dict[bytes, bytes] = {}
+    found = dict(headers)
+    if len(found) == len(headers) and b"".join(found).islower():
+        return found  # nearly always: a server hands names over in lower case, each once
+    found = {}
     for name, value in headers:
         lower = name.lower()
         if lower not in found:
@@ -73,13 +77,15 @@ def header_map(headers: Headers) -> dict[bytes, bytes]:
 
 def check_size(headers: Headers, *, header_limit: int) -> None:
     """431 when names and values exceed `header_limit` bytes in sum."""
-    if sum(len(name) + len(value) for name, value in headers) > header_limit:
+    if sum(map(len, chain.from_iterable(headers))) > header_limit:
         raise Refusal(431, "headers_too_large", f"Headers must not exceed {header_limit} bytes.")
 
 
 def check_encoding(headers: Mapping[bytes, bytes]) -> None:
     """415 for any content encoding but identity: what is verified are the bytes on the wire."""
-    codings = headers.get(b"content-encoding", b"").lower().split(b",")
+    if b"content-encoding" not in headers:
+        return
+    codings = headers[b"content-encoding"].lower().split(b",")
     if any(coding.strip() not in (b"", b"identity") for coding in codings):
         raise Refusal(415, "content_encoding", "Send the body without a content encoding.")
 

@@ -13,8 +13,9 @@ from psycopg.adapt import Buffer, Dumper
 from psycopg.pq import Format
 
 _HEAD = Struct("!iiIii")
-_LENGTH = Struct("!i")
-_NULL = _LENGTH.pack(-1)
+_length = Struct("!i").pack
+_NULL = _length(-1)
+_OF_UUID = _length(16)
 
 
 class PackedArray(bytes):
@@ -24,22 +25,11 @@ class PackedArray(bytes):
     array_oid: ClassVar[int]
 
     @classmethod
-    def _pack(cls, values: Iterable[bytes | None]) -> "PackedArray":
-        parts: list[bytes] = [b""]
-        count = 0
-        for value in values:
-            count += 1
-            if value is None:
-                parts.append(_NULL)
-            else:
-                parts.append(_LENGTH.pack(len(value)))
-                parts.append(value)
-        parts[0] = (
-            _HEAD.pack(1, 1, cls.element_oid, count, 1)
-            if count
-            else _HEAD.pack(0, 0, cls.element_oid, 0, 0)[:12]
-        )
-        return cls(b"".join(parts))
+    def _pack(cls, elements: list[bytes]) -> "PackedArray":
+        """`elements`: each with its length in front."""
+        if not elements:
+            return cls(_HEAD.pack(0, 0, cls.element_oid, 0, 0)[:12])
+        return cls(_HEAD.pack(1, 1, cls.element_oid, len(elements), 1) + b"".join(elements))
 
 
 class UuidArray(PackedArray):
@@ -47,7 +37,7 @@ class UuidArray(PackedArray):
 
     @classmethod
     def of(cls, values: Iterable[UUID | None]) -> PackedArray:
-        return cls._pack(None if v is None else v.bytes for v in values)
+        return cls._pack([_NULL if v is None else _OF_UUID + v.int.to_bytes(16, "big") for v in values])
 
 
 class ByteaArray(PackedArray):
@@ -55,7 +45,7 @@ class ByteaArray(PackedArray):
 
     @classmethod
     def of(cls, values: Iterable[bytes | None]) -> PackedArray:
-        return cls._pack(values)
+        return cls._pack([_NULL if v is None else _length(len(v)) + v for v in values])
 
 
 class TextArray(PackedArray):
@@ -65,7 +55,7 @@ class TextArray(PackedArray):
 
     @classmethod
     def of(cls, values: Iterable[str | None]) -> PackedArray:
-        return cls._pack(None if v is None else v.encode() for v in values)
+        return cls._pack([_NULL if v is None else _length(len(b := v.encode())) + b for v in values])
 
 
 def _register(kind: type[PackedArray]) -> None:

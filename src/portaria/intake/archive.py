@@ -5,6 +5,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from uuid import UUID
 
 from portaria.db.arrays import ByteaArray, TextArray, UuidArray
@@ -71,9 +72,17 @@ def kept_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
     """The headers as archived: without credentials, the signature stays; odd bytes as U+FFFD."""
     kept: dict[str, str] = {}
     for name, value in headers:
-        lower = name.lower()
-        if lower not in _KEPT_OUT:
-            text = value.decode("utf-8", "replace").replace("\x00", "\ufffd")
-            key = lower.decode("ascii", "replace")
+        key = _kept_name(name)
+        if key is not None:
+            text = value.decode("utf-8", "replace")
+            if "\x00" in text:
+                text = text.replace("\x00", "\ufffd")
             kept[key] = f"{kept[key]}, {text}" if key in kept else text
     return kept
+
+
+@lru_cache(maxsize=256)
+def _kept_name(name: bytes) -> str | None:
+    """A header's name as archived; None for one that carries credentials. Names repeat, values do not."""
+    lower = name.lower()
+    return None if lower in _KEPT_OUT else lower.decode("ascii", "replace")

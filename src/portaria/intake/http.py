@@ -9,11 +9,13 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Final
 from uuid import UUID
 
 import msgspec
 import structlog
+from prometheus_client import Counter
 
 from portaria.asgi import (
     Answer,
@@ -107,7 +109,7 @@ class Intake:
         except Refusal as refusal:
             if refusal.status in (413, 415):
                 self.refusals.count(session.organization_id if session else None, refusal)
-            ANSWERS.labels("channel", refusal.code).inc()
+            _counter(refusal.code).inc()
             await respond_unread(headers, receive, send, refuse(refusal))
             return
         started = time.monotonic()
@@ -117,7 +119,7 @@ class Intake:
         except Refusal as refusal:
             log.info("webhook_refused", row=str(row), status=refusal.status, code=refusal.code)
             answer = refuse(refusal)
-        ANSWERS.labels("channel", str(answer.document.get("code", answer.document.get("status")))).inc()
+        _counter(str(answer.document.get("code", answer.document.get("status")))).inc()
         ANSWER_SECONDS.observe(time.monotonic() - started)
         await respond(send, answer)
 
@@ -202,3 +204,9 @@ class Intake:
             AcceptedRow(row, session.organization_id, session.id, session.provider, raw)
         )
         return Answer(200, {"status": "accepted", "id": str(row)})
+
+
+@cache
+def _counter(outcome: str) -> Counter:
+    """The outcomes are few and ours; looking a label up costs more than counting."""
+    return ANSWERS.labels("channel", outcome)

@@ -24,7 +24,7 @@ _LATEST: Final = datetime(9999, 12, 30, tzinfo=UTC)
 
 def clean(value: str) -> str:
     """The same text with NUL and lone surrogates as U+FFFD, one for one."""
-    return _UNSTORABLE.sub(_REPLACEMENT, value)
+    return value if value.isascii() and "\x00" not in value else _UNSTORABLE.sub(_REPLACEMENT, value)
 
 
 def clean_cut(value: str, limit: int) -> str:
