@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench.beside import ALL_PEERS, BARE, NAIVE, Beside, NotInstalled, serving, versions_of
+from bench.history import lived_in
 from bench.load import Outcome, drive
 from bench.pgbench import pgbench
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import cpu_seconds, make_site
+from bench.site import cpu_seconds
 from portaria.db.embedded import EmbeddedServer
 
 _AT = 64
@@ -51,7 +52,7 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Answer:
 
 
 def _ours(server: EmbeddedServer, scale: Scale, connections: int) -> dict[str, Any]:
-    site = make_site(server, f"answer_{connections}")
+    site = lived_in(server, f"answer_{connections}")
     with site.process("worker"), site.web() as (port, web):
         before = cpu_seconds(web.pid)
         plan = site.plan(
@@ -69,7 +70,7 @@ def _ours(server: EmbeddedServer, scale: Scale, connections: int) -> dict[str, A
 
 
 def _pgbench(server: EmbeddedServer, scale: Scale, when: str) -> dict[str, float]:
-    site = make_site(server, f"pgbench_{when}")
+    site = lived_in(server, f"pgbench_{when}")
     return {
         script: pgbench(
             site, script, clients=min(_AT, scale.connections[-1]), seconds=scale.beside_seconds

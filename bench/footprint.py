@@ -4,10 +4,11 @@ import statistics
 import time
 from dataclasses import dataclass
 
+from bench.history import lived_in
 from bench.load import drive
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import Site, embedded_server, make_site, resident_mib
+from bench.site import Site, embedded_server, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
 _WORKS = "SELECT count(*) FROM procrastinate_workers WHERE last_heartbeat > now() - interval '5 seconds'"
@@ -27,7 +28,7 @@ class Footprint:
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
     """Starts are the median of some."""
-    site = make_site(server, "footprint")
+    site = lived_in(server, "footprint")
     starts = [_web_start(site) for _ in range(scale.starts)]
     worker_start, worker_at_rest = _worker(site)
     with site.web() as (port, web):

@@ -14,21 +14,17 @@ import httpx
 import psycopg
 
 from bench import bodies
+from bench.history import HEADERS, fill, rotation_of
 from bench.load import drive
 from bench.pages import looker
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import HERE, Site, database_bytes, make_site
+from bench.site import Site, database_bytes, make_site
 from portaria.db.embedded import EmbeddedServer
 from portaria.db.pool import Database
 from portaria.ids import uuid7
 from portaria.intake.replay import replay_round
 
-_HEADERS = (
-    '{"host": "127.0.0.1", "content-length": "1024", "user-agent": "Zernio-Webhooks/1.0",'
-    ' "x-zernio-event": "message.received",'
-    ' "x-zernio-signature": "91e6f19fcf34835087031c375b1d7e922754a0e370885671918bca553445404f"}'
-)
 _PENDING = """
 INSERT INTO webhook_events_log (
     id, provider, organization_id, channel_session_id, headers, raw_body, valid_signature, received_at)
@@ -64,10 +60,10 @@ def _grown(name: str, small: float, large: float) -> float:
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
     """Fills, measures, fills on."""
     site, found, there = make_site(server, "growth"), Growth(), 0
-    rule = _rule(site)
+    rule = rotation_of(site)
     for rows in scale.archived:
         began = time.monotonic()
-        _fill(site, rule, there, rows)
+        fill(site, rule, there, rows)
         there = rows
         tell(f"{rows:,} archived rows are there, after {time.monotonic() - began:.0f} s")
         found.bytes[rows] = database_bytes(site) / rows
@@ -75,37 +71,6 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
             **_answer(site, scale), **_replay(site, scale), **_turns(site, rule, scale), **_pages(site),
         }  # fmt: skip
     return found
-
-
-def _fill(site: Site, rule: UUID, first: int, last: int) -> None:
-    given = {
-        "first": first, "last": last, "org": site.demo.organization_id, "session": site.demo.channel_id,
-        "member": site.demo.members[0].user_id, "rule": rule, "headers": _HEADERS,
-        "body": bodies.one(site.demo.account_id, "old"),
-    }  # fmt: skip
-    statements = (HERE / "sql" / "fill.sql").read_text(encoding="utf-8").split(";\n\n")
-    with psycopg.connect(site.owner_url, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
-        for statement in statements:
-            conn.execute(statement.encode(), given)
-        conn.execute("RESET ALL")
-        conn.execute("CHECKPOINT")
-
-
-def _rule(site: Site) -> UUID:
-    """The demo's rotation; one is made where there is none."""
-    found = site.value("SELECT id FROM automation_rules WHERE is_active LIMIT 1")
-    if found is not None:
-        return UUID(str(found))
-    made = uuid7()
-    queue = [{"user_id": str(m.user_id), "pausado": False} for m in site.demo.members if m.role == "agent"]
-    actions = [{"type": "assign_owner", "config": {"modo": "rodizio", "fila": queue}}]
-    with psycopg.connect(site.owner_url, autocommit=True) as conn:
-        conn.execute(
-            "INSERT INTO automation_rules (organization_id, id, name, trigger_event, actions, is_active)"
-            " VALUES (%s, %s, 'Rodízio', 'lead.created', %s, true)",
-            (site.demo.organization_id, made, psycopg.types.json.Jsonb(actions)),
-        )
-    return made
 
 
 def _answer(site: Site, scale: Scale) -> dict[str, float]:
@@ -127,7 +92,7 @@ def _replay(site: Site, scale: Scale) -> dict[str, float]:
 def _pending(site: Site, run: str, rows: int) -> Iterator[tuple[object, ...]]:
     for number in range(rows):
         body = bodies.one(site.demo.account_id, run, number)
-        yield uuid7(), site.demo.organization_id, site.demo.channel_id, _HEADERS, body
+        yield uuid7(), site.demo.organization_id, site.demo.channel_id, HEADERS, body
 
 
 async def _round(site: Site) -> float:

@@ -14,10 +14,11 @@ from typing import Any
 import psycopg
 
 from bench import bodies
+from bench.history import lived_in
 from bench.load import drive
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import Site, make_site
+from bench.site import Site
 from portaria.db.embedded import EmbeddedServer
 
 _MOST_CONNECTIONS = 6_000
@@ -78,7 +79,7 @@ def _slow_disk(server: EmbeddedServer) -> Iterator[None]:
 
 
 def _overload(server: EmbeddedServer, scale: Scale, name: str) -> Overload:
-    site = make_site(server, f"overload_{name}")
+    site = lived_in(server, f"overload_{name}")
     with site.process("worker"), site.web() as (port, _web):
         capacity = drive(
             site.plan(port, connections=64, seconds=min(3.0, scale.overload_seconds), most=100_000)

@@ -8,11 +8,12 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+from bench.history import lived_in
 from bench.load import Outcome, drive
 from bench.pgbench import pgbench
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import Site, cpu_seconds, database_bytes, make_site, resident_mib
+from bench.site import Site, cpu_seconds, database_bytes, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
 _SENDERS = 5_000
@@ -64,7 +65,7 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Through:
 def _pgbench(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, float]:
     found = {}
     for clients in (8, 16):
-        site = make_site(server, f"through_pgbench_{clients}")
+        site = lived_in(server, f"through_pgbench_{clients}")
         seconds = max(2.0, scale.through_seconds / 4)
         found[f"{clients} clients"] = pgbench(
             site, "through", clients=clients, seconds=seconds, variables={"senders": _SENDERS}
@@ -74,7 +75,7 @@ def _pgbench(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, fl
 
 
 def _probe(server: EmbeddedServer, scale: Scale, tell: Teller) -> float:
-    site = make_site(server, "through_probe")
+    site = lived_in(server, "through_probe")
     rate, best = 700.0, 0.0
     with site.process("worker"), site.web() as (port, _web):
         while rate < 20_000:
@@ -107,7 +108,7 @@ def _is_flat(site: Site, rate: float) -> bool:
 
 
 def _sustain(server: EmbeddedServer, scale: Scale, rate: float) -> dict[str, Any]:
-    site = make_site(server, f"through_{round(rate)}_{time.monotonic_ns()}")
+    site = lived_in(server, f"through_{round(rate)}_{time.monotonic_ns()}")
     with site.process("worker") as worker, site.web() as (port, web):
         assert server.pid is not None
         pids = {"web": web.pid, "worker": worker.pid, "postgres": server.pid}

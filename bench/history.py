@@ -1,0 +1,79 @@
+"""Databases with a history: what an installation looks like that has been in use.
+
+A function keeps the plans of its first calls, and PostgreSQL judges an empty table by guesses until
+autovacuum has come by: figures from an empty database are about that minute alone. So everything is
+measured on copies of one database with a short history, for ourselves and for pgbench alike.
+"""
+
+from dataclasses import replace
+from uuid import UUID
+
+import psycopg
+from psycopg.types.json import Jsonb
+
+from bench import bodies
+from bench.site import HERE, Site, make_site
+from portaria.db.embedded import EmbeddedServer
+from portaria.ids import uuid7
+
+HEADERS = (
+    '{"content-type": "application/json", "user-agent": "Zernio-Webhooks/1.0",'
+    ' "x-zernio-event": "message.received", "x-late-event": "message.received",'
+    ' "x-zernio-event-id": "01bc5551-0593-5d46-a5d8-1224b4c7b10b",'
+    ' "x-zernio-signature": "91e6f19fcf34835087031c375b1d7e922754a0e370885671918bca553445404f"}'
+)
+SHORT = 20_000
+_origins: dict[EmbeddedServer, Site] = {}
+
+
+def lived_in(server: EmbeddedServer, name: str) -> Site:
+    """A copy of the database with a short history."""
+    origin = _origins.get(server)
+    if origin is None:
+        origin = make_site(server, "history")
+        fill(origin, rotation_of(origin), 0, SHORT)
+        _origins[server] = origin
+    server.create_database(name, template=origin.name)
+    return replace(origin, name=name)
+
+
+def drop(site: Site) -> None:
+    """Removes a database that is no longer looked at: its files would be flushed at the next checkpoint."""
+    with psycopg.connect(site.server.url("postgres"), autocommit=True) as conn:
+        conn.execute(f'DROP DATABASE "{site.name}" WITH (FORCE)'.encode())
+
+
+def fill(site: Site, rule: UUID, first: int, last: int) -> None:
+    """History from archived row `first` to row `last`, as `sql/fill.sql` makes it; analyzed and on disk."""
+    given = {
+        "first": first,
+        "last": last,
+        "org": site.demo.organization_id,
+        "session": site.demo.channel_id,
+        "member": site.demo.members[0].user_id,
+        "rule": rule,
+        "headers": HEADERS,
+        "body": bodies.one(site.demo.account_id, "old"),
+    }
+    statements = (HERE / "sql" / "fill.sql").read_text(encoding="utf-8").split(";\n\n")
+    with psycopg.connect(site.owner_url, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
+        for statement in statements:
+            conn.execute(statement.encode(), given)
+        conn.execute("CHECKPOINT")
+
+
+def rotation_of(site: Site) -> UUID:
+    """The demo's rotation; one is made where there is none."""
+    found = site.value("SELECT id FROM automation_rules WHERE is_active LIMIT 1")
+    if found is not None:
+        return UUID(str(found))
+    made = uuid7()
+    queue = [{"user_id": str(m.user_id), "pausado": False} for m in site.demo.members if m.role == "agent"]
+    actions = [{"type": "assign_owner", "config": {"modo": "rodizio", "fila": queue}}]
+    with psycopg.connect(site.owner_url, autocommit=True) as conn:
+        conn.execute(
+            "INSERT INTO automation_rules (organization_id, id, name, trigger_event, actions, is_active)"
+            " VALUES (%s, %s, 'Rodízio', 'lead.created', %s, true)",
+            (site.demo.organization_id, made, Jsonb(actions)),
+        )
+    return made
