@@ -127,7 +127,7 @@ async def test_two_secrets_are_live_while_one_is_rotated(desk: Desk) -> None:
     assert [await signed_with(desk, s) for s in (NEW, OLD)] == [200, 401]
 
 
-@pytest.mark.parametrize("unusable", [b"not-of-any-key-of-ours", encrypted(SHORT)])
+@pytest.mark.parametrize("unusable", [b"not-of-any-key-of-ours", encrypted(SHORT)], ids=["foreign", "short"])
 async def test_a_previous_secret_that_we_cannot_use_is_our_fault_and_not_the_senders(
     desk: Desk, unusable: bytes
 ) -> None:
