@@ -20,6 +20,7 @@ paz") name no object and are not.
 
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
 
 from portaria.intake.opt_out_grammar import (
@@ -47,7 +48,10 @@ def _symbols(*names: str) -> frozenset[str]:
 _CLASS_OF: Final = {
     entry.replace("_", " "): SYMBOL[name] for name, words in LEXICON.items() for entry in words.split()
 } | {",": SYMBOL["PAUSE"], ".": SYMBOL["BREAK"]}
-_LONGEST: Final = max(phrase.count(" ") + 1 for phrase in _CLASS_OF)
+_LONGEST_FROM: Final[dict[str, int]] = {}
+for _phrase in _CLASS_OF:
+    _first, _length = _phrase.split(" ")[0], _phrase.count(" ") + 1
+    _LONGEST_FROM[_first] = max(_length, _LONGEST_FROM.get(_first, 1))
 _COURTESY: Final = _symbols("POLITE", "GREET", "PAUSE", "BREAK")
 # What may stand around a phrase that must be all the message says.
 _AFTER_ALL: Final = _COURTESY | _symbols("FILL", "NOW")
@@ -61,6 +65,25 @@ _PLEASE: Final = compiled("PAUSE POLITE+ PAUSE (?= DE) | POLITE")
 
 _INVISIBLE: Final = frozenset({"Mn", "Mc", "Me", "Cf", "Cc"})
 _SPACES: Final = frozenset("\n\r\t\x0b\x0c\x85")
+_REMEMBERED: Final = 4_096
+
+
+class _Without(dict[int, str | None]):
+    """A table for `str.translate` that leaves characters out, and remembers what it decided."""
+
+    def __init__(self, left_out: Callable[[str], bool]) -> None:
+        super().__init__()
+        self._left_out = left_out
+
+    def __missing__(self, code: int) -> str | None:
+        kept = None if self._left_out(chr(code)) else chr(code)
+        if len(self) < _REMEMBERED:
+            self[code] = kept
+        return kept
+
+
+_VISIBLE: Final = _Without(lambda c: c not in _SPACES and unicodedata.category(c) in _INVISIBLE)
+_BARE: Final = _Without(lambda c: unicodedata.combining(c) != 0)
 _SENTENCE_ENDS: Final = frozenset(".!?;\n")
 _TOKEN: Final = re.compile(r"[^\W_]+|\+|[.!?;\n]|(?<=\s)-+(?=\s)|[^\w\s:'\"*~\-\[\]{}#]")
 _LINK: Final = re.compile(r"://|www\.|\.(?:com|net|org|br)\b|@")
@@ -87,10 +110,10 @@ def _folded(text: str) -> str:
     Accents go before NFKC too: a long run of them costs it quadratic time in Pythons without gh-149079.
     """
     head = text[:LOOKED_AT]
-    visible = "".join(c for c in head if c in _SPACES or unicodedata.category(c) not in _INVISIBLE)
+    visible = head.translate(_VISIBLE)
     plain = unicodedata.normalize("NFKC", visible)
     decomposed = unicodedata.normalize("NFD", plain[:LOOKED_AT].lower())
-    bare = "".join(c for c in decomposed if not unicodedata.combining(c))
+    bare = decomposed.translate(_BARE)
     drawn_in = re.sub(r"([^\W\d_])\1{2,}", r"\1", bare)
     return drawn_in if max(len(text), len(plain)) <= LOOKED_AT else f"{drawn_in} unread"
 
@@ -119,7 +142,7 @@ def _phrases(words: list[str]) -> list[tuple[str, str]]:
     phrases = []
     at = 0
     while at < len(words):
-        for length in range(min(_LONGEST, len(words) - at), 0, -1):
+        for length in range(min(_LONGEST_FROM.get(words[at], 1), len(words) - at), 0, -1):
             phrase = " ".join(words[at : at + length])
             if phrase in _CLASS_OF or length == 1:
                 phrases.append((phrase, _CLASS_OF.get(phrase, SYMBOL["UNKNOWN"])))
