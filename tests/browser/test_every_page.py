@@ -41,7 +41,7 @@ def _visited(page: Page, scene: Scene) -> Iterator[str]:
 )
 def test_axe_finds_nothing_serious(pages: Pages, scene: Scene, theme: str, rules: dict[str, object]) -> None:
     email = pages.person(scene.organization, f"Chefe {ATTACK}", "admin", operator=True)
-    page = pages.sign_in(email, color_scheme=theme)
+    page = pages.at_work(email, color_scheme=theme)
     page.context.add_init_script(AXE)
     found = {path: problems for path in _visited(page, scene) if (problems := page.evaluate(_RUN, rules))}
     assert not found, "\n".join(f"{path}: {problem}" for path in found for problem in found[path])
@@ -49,7 +49,7 @@ def test_axe_finds_nothing_serious(pages: Pages, scene: Scene, theme: str, rules
 
 def test_nothing_is_wider_than_a_small_phone_and_no_name_is_markup(pages: Pages, scene: Scene) -> None:
     email = pages.person(scene.organization, f"Chefe {ATTACK}", "admin", operator=True)
-    page = pages.sign_in(email, viewport={"width": 360, "height": 740})
+    page = pages.at_work(email, viewport={"width": 360, "height": 740})
     for path in _visited(page, scene):
         assert page.evaluate(_WIDER) <= 0, path
         assert page.locator("img[src=x]").count() == 0, path

@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Annotated
 from uuid import UUID
 
 from litestar.di import NamedDependency
-from litestar.params import FromPath, FromQuery, SkipValidation
+from litestar.params import FromPath, FromQuery, QueryParameter, SkipValidation
 
 from portaria.console.news import Newsstand
 from portaria.console.visitor import Visitor
@@ -57,7 +58,7 @@ class Console:
 ConsoleDep = NamedDependency[SkipValidation[Console]]
 VisitorDep = NamedDependency[SkipValidation[Visitor]]
 Id = FromPath[UUID]
-Typed = FromQuery[str]
+Typed = Annotated[str, QueryParameter(max_length=500, pattern=r"^[^\x00]*$")]
 """A filter out of the address, as somebody typed it."""
 
 Place = FromQuery[str | None]

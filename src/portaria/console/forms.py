@@ -8,10 +8,17 @@ from portaria.console.visitor import AnyRequest
 from portaria.errors import Refusal
 
 
-async def words_of(request: AnyRequest) -> dict[str, str]:
+class Fields(dict[str, str]):
+    """A form's fields; one that was not sent is empty."""
+
+    def __missing__(self, name: str) -> str:
+        return ""
+
+
+async def words_of(request: AnyRequest) -> Fields:
     """The form's fields; of a repeated one the last. A file is no field of ours."""
     form = await request.form()
-    return {name: value for name, value in form.items() if isinstance(value, str)}
+    return Fields({name: value for name, value in form.items() if isinstance(value, str)})
 
 
 async def lists_of(request: AnyRequest, name: str) -> list[str]:

@@ -1,14 +1,15 @@
 """Templates into pages. Whatever comes from outside is escaped: there is no way around it in here."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from litestar import MediaType, Response
 from markupsafe import Markup
 
@@ -62,18 +63,30 @@ def environment() -> Environment:
         say_title=lambda title: notice_words.say_title(_speaking.get(), title),
         say_body=lambda body: notice_words.say_body(_speaking.get(), body),
     )
-    made.filters.update(
-        number=lambda value: _speaking.get().number(value),
-        moment=lambda at, form="medium": _speaking.get().moment(at, form),
-        clock=lambda at: _speaking.get().clock(at),
-        day=lambda at: _speaking.get().day(at),
-        ago=lambda at: _speaking.get().ago(at),
-        span=lambda length: _speaking.get().span(length),
-        local=lambda at: _speaking.get().local(at),
-        utc=lambda at: at.astimezone(UTC).isoformat(),
-        word=lambda key, kind: _speaking.get().say(words.word(kind, key)),
-    )
+    made.filters.update({name: _spoken(said) for name, said in _FILTERS.items()})
+    made.filters["utc"] = lambda at: at.astimezone(UTC).isoformat()
     return made
+
+
+_FILTERS: Final[Mapping[str, Callable[..., object]]] = {
+    "number": Language.number,
+    "moment": Language.moment,
+    "clock": Language.clock,
+    "ago": Language.ago,
+    "span": Language.span,
+    "word": lambda language, key, kind: language.say(words.word(kind, key)),
+}
+
+
+def _spoken(said: Callable[..., object]) -> Callable[..., object]:
+    """The filter in the language of the rendering. With the context, so that a constant is not filtered
+    once for all when the template is compiled."""
+
+    @pass_context
+    def spoken(_context: Context, *values: object) -> object:
+        return said(_speaking.get(), *values)
+
+    return spoken
 
 
 def icon(name: str, style: str = "") -> Markup:

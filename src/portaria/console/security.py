@@ -3,7 +3,8 @@
 from typing import Final
 
 from litestar.datastructures import MutableScopeHeaders
-from litestar.types import ASGIApp, Message, Receive, Scope, Send
+
+from portaria.asgi import App, Message, Receive, Scope, Send
 
 CONTENT_POLICY: Final = "; ".join(
     (
@@ -30,13 +31,15 @@ _HEADERS: Final = {
 }
 
 
-def guarded(app: ASGIApp) -> ASGIApp:
-    """Middleware: the answer gets these headers, and is kept by nobody unless it says otherwise."""
+def guarded(app: App) -> App:
+    """The application behind it: every answer, also that there is no such page, gets these headers, and
+    is kept by nobody unless it says otherwise.
+    """
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                headers = MutableScopeHeaders.from_message(message)
+                headers = MutableScopeHeaders.from_message(message)  # type: ignore[arg-type]
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")

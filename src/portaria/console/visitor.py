@@ -8,6 +8,7 @@ from uuid import UUID
 from litestar import Request
 
 from portaria.console.language import Language, preferred
+from portaria.console.news import Mark, take_mark
 from portaria.db.pool import Database
 from portaria.errors import Refusal
 from portaria.identity.browser_sessions import renew_session
@@ -22,11 +23,14 @@ THEME_COOKIE: Final = "theme"
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """A member at work: what they may do, the language they read, the token their forms carry."""
+    """A member at work: what they may do, the language they read, the token their forms carry, and how
+    things stood when the request came.
+    """
 
     principal: Principal
     language: Language
     csrf: str
+    mark: Mark
 
     @property
     def organization_id(self) -> UUID:
@@ -57,8 +61,10 @@ async def find_visitor(request: AnyRequest, db: Database) -> Visitor:
         principal = await find_principal(
             conn, UUID(known["user_id"]), known["epoch"], UUID(organization) if organization else None
         )
+        # Before anything else of the page is read: what happens from now on, the page is told of.
+        mark = await take_mark(conn, principal.organization_id, operator=principal.is_operator)
     request.state["language"] = language = Language(principal.locale, principal.time_zone)
-    return Visitor(principal, language, known["csrf"])
+    return Visitor(principal, language, known["csrf"], mark)
 
 
 def remember(request: AnyRequest, signed_in: SignedIn, *, organization_id: UUID | None = None) -> None:

@@ -156,7 +156,8 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
 }  # fmt: skip
 
 _AS_TONE: Final = {
-    "open": "red", "lead_status open": "azure", "ack": "yellow", "resolved": "green", "info": "azure", "warning": "yellow", "error": "red",
+    "open": "red", "lead_status open": "azure", "ack": "yellow", "resolved": "green",
+    "info": "azure", "warning": "yellow", "error": "red",
     "received": "secondary", "pending": "yellow", "processed": "green", "dead": "red", "failed": "red",
     "won": "green", "lost": "secondary", "running": "azure", "done": "green", "skipped": "yellow",
     "admin": "purple", "manager": "azure", "agent": "green", "viewer": "secondary",

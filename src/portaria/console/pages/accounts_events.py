@@ -39,8 +39,8 @@ async def show_events(
         rows = rows[:_AT_ONCE]
         place = write_place(rows[-1].received_at, rows[-1].id)
         more = with_query("/accounts-events", **typed, after=place)
-    return await page(
-        request, console, visitor, "events.html", section="arrivals", events=rows, typed=typed, more=more,
+    return page(
+        request, visitor, "events.html", section="arrivals", events=rows, typed=typed, more=more,
         statuses=get_args(Status), filtered=any(typed.values()),
     )  # fmt: skip
 
@@ -77,8 +77,8 @@ async def count_for_reprocess(
     visitor.must_be_operator()
     async with console.db.connection() as conn:
         count = await count_failed(conn, FailedFilter(event_type=event_type.strip() or None))
-    return await page(
-        request, console, visitor, "events_reprocess.html", section="arrivals", count=count,
+    return page(
+        request, visitor, "events_reprocess.html", section="arrivals", count=count,
         event_type=event_type.strip(),
     )  # fmt: skip
 
@@ -112,8 +112,8 @@ async def _one(
     if event is None:
         raise Refusal(404, "not_found", "There is no such event.")
     raw = (event.payload or "").encode()
-    return await page(
-        request, console, visitor, "event.html", section="arrivals", event=event, body=pieces(raw),
+    return page(
+        request, visitor, "event.html", section="arrivals", event=event, body=pieces(raw),
         cut=len(raw) > SHOWN_AT_MOST, size=len(raw),
         problem=why(visitor.language, refusal) if refusal else None,
         code=refusal.status if refusal else 200,

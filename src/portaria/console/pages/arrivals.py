@@ -34,7 +34,7 @@ async def show_arrivals(
 ) -> Response[str]:
     """The newest first, filtered; a rare thing may take more than one page to find."""
     visitor.must("manager")
-    typed = {name: request.query_params.get(name, "").strip()[:500] for name in _FILTERS}
+    typed = {name: request.query_params.get(name, "").replace("\x00", "").strip()[:500] for name in _FILTERS}
     wanted = _wanted(typed, visitor)
     async with console.tenant(visitor) as conn:
         found = await browse_arrivals(
@@ -42,8 +42,8 @@ async def show_arrivals(
         )
         channels = await list_channels(conn, visitor.organization_id, limit=_CHANNELS, with_archived=True)
     more = with_query("/arrivals", **typed, before=found.before) if found.before else None
-    return await page(
-        request, console, visitor, "arrivals.html", section="arrivals", found=found, typed=typed, more=more,
+    return page(
+        request, visitor, "arrivals.html", section="arrivals", found=found, typed=typed, more=more,
         channels=channels, statuses=get_args(Status), filtered=any(typed.values()), first=before is None,
     )  # fmt: skip
 
@@ -92,8 +92,8 @@ async def count_for_replay(
     wanted = _wanted({**typed, "status": ""}, visitor)
     async with console.tenant(visitor) as conn:
         count = await count_replayable(conn, visitor.organization_id, status, wanted)
-    return await page(
-        request, console, visitor, "arrivals_replay.html", section="arrivals", typed=typed, count=count,
+    return page(
+        request, visitor, "arrivals_replay.html", section="arrivals", typed=typed, count=count,
         statuses=_REPLAYABLE,
     )  # fmt: skip
 
@@ -155,8 +155,8 @@ async def _one(
         channels = await list_channels(conn, visitor.organization_id, limit=_CHANNELS, with_archived=True)
     refusal = replay.get("refusal")
     standing = "pending" if arrival.status == "received" and arrival.valid_signature else arrival.status
-    return await page(
-        request, console, visitor, "arrival.html", section="arrivals", arrival=arrival, standing=standing,
+    return page(
+        request, visitor, "arrival.html", section="arrivals", arrival=arrival, standing=standing,
         body=pieces(arrival.raw_body), cut=len(arrival.raw_body) > SHOWN_AT_MOST,
         channel=next((c for c in channels if c.id == arrival.channel_session_id), None),
         outcome=replay.get("outcome"), problem=why(visitor.language, refusal) if refusal else None,

@@ -42,8 +42,8 @@ async def show_audit(
     if len(rows) > _AT_ONCE:
         rows = rows[:_AT_ONCE]
         more = with_query("/audit", **typed, after=write_place(rows[-1].created_at, rows[-1].id))
-    return await page(
-        request, console, visitor, "audit.html", section="audit", entries=rows, typed=typed, more=more,
+    return page(
+        request, visitor, "audit.html", section="audit", entries=rows, typed=typed, more=more,
         by_id={str(m.user_id): m for m in members}, members=members, show_metadata=_readable,
         filtered=any(typed.values()),
     )  # fmt: skip

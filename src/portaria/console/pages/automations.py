@@ -36,9 +36,7 @@ async def show_rules(request: AnyRequest, console: ConsoleDep, visitor: VisitorD
             for rule in rules
         }
     forms = {rule.id: form_of(rule) for rule in rules}
-    return await page(
-        request, console, visitor, "rules.html", section="automations", rules=rules, forms=forms, last=last
-    )
+    return page(request, visitor, "rules.html", section="automations", rules=rules, forms=forms, last=last)
 
 
 @get("/automations/new")
@@ -52,6 +50,7 @@ async def make_rule(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep
 ) -> Response[str] | Redirect:
     """The new rule; its form again when it cannot be."""
+    visitor.must("manager")
     form = await form_from(request, whole=True)
     try:
         async with console.tenant(visitor) as conn:
@@ -81,6 +80,7 @@ async def save_rule(
 ) -> Response[str] | Redirect:
     """Saves the form over the version that it was made from. If somebody was faster, nothing is
     overwritten: both versions are shown."""
+    visitor.must("manager")
     values = await words_of(request)
     async with console.tenant(visitor) as conn:
         rule = await find_rule(conn, visitor.organization_id, rule_id)
@@ -96,6 +96,7 @@ async def save_rule(
 @post("/automations/{rule_id:uuid}/active", status_code=200)
 async def switch_rule(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: Id) -> Redirect:
     """On or off, from the list."""
+    visitor.must("manager")
     values = await words_of(request)
     async with console.tenant(visitor) as conn:
         patch = patch_from({"is_active": field(values, "is_active") == "on"})
@@ -108,6 +109,7 @@ async def remove_rule(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, rule_id: Id
 ) -> Response[str] | Redirect:
     """Ends the rule; its runs and turns stay."""
+    visitor.must("manager")
     values = await words_of(request)
     try:
         async with console.tenant(visitor) as conn:
@@ -157,8 +159,8 @@ async def _rule_page(
         if rule is not None:
             around = await _around(conn, organization_id, rule, after)
     conflict = refusal is not None and refusal.status == 412
-    return await page(
-        request, console, visitor, "rule.html", section="automations", rule=rule, form=form,
+    return page(
+        request, visitor, "rule.html", section="automations", rule=rule, form=form,
         members=members, by_id={str(m.user_id): m for m in members}, fields=FIELDS,
         theirs=form_of(rule) if conflict and rule else None,
         problem=why(visitor.language, refusal) if refusal else None,

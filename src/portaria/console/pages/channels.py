@@ -7,7 +7,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
-from portaria.console.forms import field, words_of
+from portaria.console.forms import Fields, field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
 from portaria.console.visitor import AnyRequest, Visitor
@@ -32,8 +32,8 @@ async def show_channels(request: AnyRequest, console: ConsoleDep, visitor: Visit
     visitor.must("manager")
     async with console.tenant(visitor) as conn:
         channels = await list_channels(conn, visitor.organization_id, limit=_AT_ONCE, with_archived=True)
-    return await page(
-        request, console, visitor, "channels.html", section="channels",
+    return page(
+        request, visitor, "channels.html", section="channels",
         channels=sorted(channels, key=lambda c: c.archived_at is not None),
     )  # fmt: skip
 
@@ -41,7 +41,7 @@ async def show_channels(request: AnyRequest, console: ConsoleDep, visitor: Visit
 @get("/channels/new")
 async def new_channel(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) -> Response[str]:
     visitor.must("admin")
-    return await _form(request, console, visitor, {"provider": "zernio"})
+    return await _form(request, console, visitor, Fields(provider="zernio"))
 
 
 @post("/channels", status_code=200)
@@ -110,8 +110,8 @@ async def _form(
     request: AnyRequest, console: Console, visitor: Visitor, values: dict[str, str],
     refusal: Refusal | None = None,
 ) -> Response[str]:  # fmt: skip
-    return await page(
-        request, console, visitor, "channel_new.html", section="channels", values=values,
+    return page(
+        request, visitor, "channel_new.html", section="channels", values=values,
         providers=_PROVIDERS, problem=why(visitor.language, refusal) if refusal else None,
         wrong_field=_FIELDS.get(refusal.code) if refusal else None,
         code=refusal.status if refusal else 200,
@@ -125,8 +125,8 @@ async def _one(
     async with console.tenant(visitor) as conn:
         channel = await find_channel(conn, visitor.organization_id, channel_id)
     address = console.address.rstrip("/")
-    return await page(
-        request, console, visitor, "channel.html", section="channels", channel=channel, secret=secret,
+    return page(
+        request, visitor, "channel.html", section="channels", channel=channel, secret=secret,
         fresh=fresh, url=f"{address}/api/v1/webhooks/channel/{channel.webhook_path_token}",
         installation_url=address + _INSTALLATION,
         problem=why(visitor.language, refusal) if refusal else None,

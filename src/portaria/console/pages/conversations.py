@@ -38,9 +38,7 @@ async def show_conversations(
     """The list: the latest message first."""
     async with console.tenant(visitor) as conn:
         listed = await _listed(conn, visitor, show, q, after)
-    return await page(
-        request, console, visitor, "conversations.html", section="conversations", conversation=None, **listed
-    )
+    return page(request, visitor, "conversations.html", section="conversations", conversation=None, **listed)
 
 
 @get("/conversations/{conversation_id:uuid}")
@@ -59,9 +57,7 @@ async def show_thread(
         )
         listed = await _listed(conn, visitor, show, q, None)
     thread = _thread(visitor, conversation, messages, leads)
-    return await page(
-        request, console, visitor, "conversations.html", section="conversations", **listed, **thread
-    )
+    return page(request, visitor, "conversations.html", section="conversations", **listed, **thread)
 
 
 @post("/conversations/{conversation_id:uuid}/read", status_code=204)

@@ -35,6 +35,7 @@ async def save_lead(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: Id
 ) -> Response[str] | Redirect:
     """Title, stage, status and tags."""
+    visitor.must("agent")
     values = await words_of(request)
     tags = [tag.strip() for tag in field(values, "tags").split(",") if tag.strip()]
     try:
@@ -58,6 +59,7 @@ async def give_lead(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, lead_id: Id
 ) -> Response[str] | Redirect:
     """To a member or to nobody. Whoever took it since the page was loaded keeps it."""
+    visitor.must("agent")
     values = await words_of(request)
     seen = values.get("seen_owner")
     try:
@@ -87,8 +89,8 @@ async def _lead_page(
         members = await list_members(conn, visitor.organization_id, limit=_MEMBERS, with_revoked=True)
         activity = await read_activity(conn, visitor.organization_id, lead_id)
     by_id = {member.user_id: member for member in members}
-    return await page(
-        request, console, visitor, "lead.html", section="leads", lead=lead, by_id=by_id, activity=activity,
+    return page(
+        request, visitor, "lead.html", section="leads", lead=lead, by_id=by_id, activity=activity,
         owners=_possible_owners(visitor, members, lead.owner_user_id), where=where,
         code=refusal.status if refusal else 200,
         problem=why(visitor.language, refusal) if refusal else None,

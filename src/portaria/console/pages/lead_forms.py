@@ -8,7 +8,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
-from portaria.console.forms import field, words_of
+from portaria.console.forms import Fields, field, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
 from portaria.console.visitor import AnyRequest, Visitor
@@ -31,19 +31,20 @@ _SUBMIT: Final = "/api/v1/lead-forms/"
 async def show_forms(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) -> Response[str]:
     async with console.tenant(visitor) as conn:
         forms = await list_forms(conn, visitor.organization_id)
-    return await page(request, console, visitor, "forms.html", section="forms", forms=forms)
+    return page(request, visitor, "forms.html", section="forms", forms=forms)
 
 
 @get("/forms/new")
 async def new_form(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) -> Response[str]:
     visitor.must("manager")
-    return await _page(request, console, visitor, None, {})
+    return await _page(request, console, visitor, None, Fields())
 
 
 @post("/forms", status_code=200)
 async def make_form(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep
 ) -> Response[str] | Redirect:
+    visitor.must("manager")
     values = await words_of(request)
     try:
         draft = msgspec.convert(_columns(values), LeadFormDraft)
@@ -59,7 +60,7 @@ async def show_form(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id
 ) -> Response[str]:
     form = await _find(console, visitor, form_id)
-    values = {"name": form.name, "intro": form.intro, "success_url": form.success_url or ""}
+    values = Fields(name=form.name, intro=form.intro, success_url=form.success_url or "")
     return await _page(request, console, visitor, form, values)
 
 
@@ -67,6 +68,7 @@ async def show_form(
 async def save_form(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id
 ) -> Response[str] | Redirect:
+    visitor.must("manager")
     values = await words_of(request)
     try:
         patch = msgspec.convert(_columns(values), LeadFormPatch)
@@ -81,6 +83,7 @@ async def save_form(
 @post("/forms/{form_id:uuid}/archive", status_code=200)
 async def end_form(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, form_id: Id) -> Redirect:
     """Its link is unknown from now on; its leads stay."""
+    visitor.must("manager")
     async with console.tenant(visitor) as conn:
         await archive_form(conn, visitor.principal, form_id)
     return go("/forms", "form-archived")
@@ -116,8 +119,8 @@ async def _page(
     address, link, action = console.address.rstrip("/"), "", ""
     if form is not None:
         link, action = address + _PAGE + form.path_token, address + _SUBMIT + form.path_token
-    return await page(
-        request, console, visitor, "form.html", section="forms", form=form, values=values, link=link,
+    return page(
+        request, visitor, "form.html", section="forms", form=form, values=values, link=link,
         form_action=action, problem=why(visitor.language, refusal) if refusal else None,
         code=refusal.status if refusal else 200,
     )  # fmt: skip

@@ -12,7 +12,7 @@ from portaria.automations.rulebook import list_rules
 from portaria.automations.rules import rotation_of
 from portaria.console.cursors import read_time_and_id, with_query, write_place
 from portaria.console.deps import Console, ConsoleDep, Place, Typed, VisitorDep
-from portaria.console.forms import field, given_id, words_of
+from portaria.console.forms import Fields, field, given_id, words_of
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
 from portaria.console.visitor import AnyRequest, Visitor
@@ -64,8 +64,8 @@ async def show_leads(
                 place = write_place(rows[-1].created_at, rows[-1].id)
                 more = with_query("/leads", owner=owner, status=status, stage=stage, after=place)
         context = await _around(conn, visitor)
-    return await page(
-        request, console, visitor, "leads.html", section="leads", leads=rows, more=more, q=q, owner=owner,
+    return page(
+        request, visitor, "leads.html", section="leads", leads=rows, more=more, q=q, owner=owner,
         status=status, stage=stage, **context,
     )  # fmt: skip
 
@@ -73,7 +73,7 @@ async def show_leads(
 @get("/leads/new")
 async def new_lead(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) -> Response[str]:
     visitor.must("agent")
-    return await page(request, console, visitor, "lead_new.html", section="leads", values={}, problem=None)
+    return page(request, visitor, "lead_new.html", section="leads", values=Fields(), problem=None)
 
 
 @post("/leads", status_code=200)
@@ -81,6 +81,7 @@ async def make_lead(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep
 ) -> Response[str] | Redirect:
     """A lead made by hand; the form again when it cannot be."""
+    visitor.must("agent")
     values = await words_of(request)
     try:
         draft = msgspec.convert(
@@ -95,8 +96,8 @@ async def make_lead(
             lead_id = await create_lead(conn, visitor.principal, draft)
     except (msgspec.ValidationError, Refusal) as error:
         refusal = error if isinstance(error, Refusal) else Refusal(422, _lacking(values), str(error))
-        return await page(
-            request, console, visitor, "lead_new.html", code=422, section="leads", values=values,
+        return page(
+            request, visitor, "lead_new.html", code=422, section="leads", values=values,
             problem=why(visitor.language, refusal),
         )  # fmt: skip
     return go(f"/leads/{lead_id}", "lead-created")
@@ -105,6 +106,7 @@ async def make_lead(
 @post("/leads/hand-over")
 async def give_to_rotation(request: AnyRequest, console: ConsoleDep, visitor: VisitorDep) -> Redirect:
     """Every lead without an owner, oldest first, to a rule's rotation."""
+    visitor.must("manager")
     rule_id = given_id(field(await words_of(request), "rule"))
     if rule_id is None:
         raise Refusal(422, "invalid_request", "Which rule?")
@@ -132,9 +134,7 @@ async def _board(request: AnyRequest, console: Console, visitor: Visitor) -> Res
             for stage in stages
         ]
         context = await _around(conn, visitor)
-    return await page(
-        request, console, visitor, "leads_board.html", section="leads", columns=columns, **context
-    )
+    return page(request, visitor, "leads_board.html", section="leads", columns=columns, **context)
 
 
 async def _around(conn: Connection, visitor: Visitor) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from typing import Final
 from litestar import get
 from litestar.response import Stream
 
-from portaria.console.deps import Console, ConsoleDep, VisitorDep
-from portaria.console.page import count_badges
+from portaria.console.deps import Console, ConsoleDep, Typed, VisitorDep
+from portaria.console.news import Mark, read_mark, take_mark
 from portaria.console.visitor import Visitor
 from portaria.db.sqlstate import is_infrastructure
 from portaria.identity.organizations import find_organization
@@ -31,40 +31,45 @@ _KINDS: Final = ("notice", "lead")
 
 
 @get("/live", media_type="text/event-stream")
-async def listen(console: ConsoleDep, visitor: VisitorDep) -> Stream:
-    """The page's events: `changed` with the kinds of things that did, `badges` with what they count."""
+async def listen(console: ConsoleDep, visitor: VisitorDep, seen: Typed = "") -> Stream:
+    """The page's events: `changed` with the kinds of things that did, `badges` with what they count.
+    `seen`: how things stood when the page was made.
+    """
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return Stream(_stream(console, visitor), media_type="text/event-stream", headers=headers)
+    return Stream(_stream(console, visitor, read_mark(seen)), media_type="text/event-stream", headers=headers)
 
 
 ROUTES = (listen,)
 
 
-async def _stream(console: Console, visitor: Visitor) -> AsyncIterator[bytes]:
+async def _stream(console: Console, visitor: Visitor, seen: Mark | None) -> AsyncIterator[bytes]:
     """Ends early when the database is away: the browser asks anew by itself."""
     try:
-        async for event in _events(console, visitor):
+        async for event in _events(console, visitor, seen):
             yield event
     except Exception as error:
         if not is_infrastructure(error):
             raise
 
 
-async def _events(console: Console, visitor: Visitor) -> AsyncIterator[bytes]:
-    ends, organization_id = time.monotonic() + _LIFETIME, visitor.organization_id
+async def _events(console: Console, visitor: Visitor, seen: Mark | None) -> AsyncIterator[bytes]:
+    ends, principal = time.monotonic() + _LIFETIME, visitor.principal
     with console.hub.page(await _viewer(console, visitor)) as feed:
-        news = await console.newsstand.latest(organization_id)
-        yield b"retry: 1500\n\n" + _event("badges", await _badges(console, visitor))
-        while time.monotonic() < ends:
-            kinds = await _heard(feed)
-            before, news = news, await console.newsstand.latest(organization_id)
-            if news != before:
-                kinds.add("message")
-            if not kinds:
+        async with console.tenant(visitor) as conn:
+            mark = await take_mark(conn, principal.organization_id, operator=principal.is_operator)
+        kinds = mark.changed_since(seen) if seen else set()
+        yield b"retry: 1500\n\n"
+        while True:
+            if kinds:
+                yield _event("changed", sorted(kinds))
+                yield _event("badges", {"notices": mark.notice, "unread": mark.unread})
+            else:
                 yield b": still here\n\n"
-                continue
-            yield _event("changed", sorted(kinds))
-            yield _event("badges", await _badges(console, visitor))
+            if time.monotonic() > ends:
+                return
+            kinds, before = await _heard(feed), mark
+            mark = await console.newsstand.latest(principal.organization_id, operator=principal.is_operator)
+            kinds |= mark.changed_since(before)
 
 
 async def _viewer(console: Console, visitor: Visitor) -> Viewer:
@@ -90,12 +95,6 @@ async def _heard(feed: "asyncio.Queue[tuple[str, str]]") -> set[str]:
         signals.append(feed.get_nowait())
     kinds = {kind.partition(".")[0] for kind, _ in signals}
     return set(_KINDS) if "resync" in kinds else kinds & set(_KINDS)
-
-
-async def _badges(console: Console, visitor: Visitor) -> dict[str, int]:
-    async with console.tenant(visitor) as conn:
-        counted = await count_badges(conn, visitor)
-    return {"notices": counted.notices, "unread": counted.unread}
 
 
 def _event(name: str, data: object) -> bytes:

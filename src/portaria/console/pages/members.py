@@ -8,7 +8,7 @@ from litestar import Response, get, post
 from litestar.response import Redirect
 
 from portaria.console.deps import Console, ConsoleDep, Id, VisitorDep
-from portaria.console.forms import field, words_of
+from portaria.console.forms import Fields, field, words_of
 from portaria.console.language import LOCALES
 from portaria.console.outcomes import why
 from portaria.console.page import go, page
@@ -114,11 +114,11 @@ async def _page(
     async with console.tenant(visitor) as conn:
         members = await list_members(conn, visitor.organization_id, limit=_AT_ONCE, with_revoked=True)
         organization = await find_organization(conn, visitor.organization_id)
-    return await page(
-        request, console, visitor, "members.html", section="members",
+    return page(
+        request, visitor, "members.html", section="members",
         members=[m for m in members if m.revoked_at is None],
         former=[m for m in members if m.revoked_at is not None],
-        organization=organization, roles=[role.name for role in Role], values=values or {},
+        organization=organization, roles=[role.name for role in Role], values=values or Fields(role="agent"),
         invited=invited, of=of, problem=why(visitor.language, refusal) if refusal else None,
         code=refusal.status if refusal else 200, zones=_zones(), locales=LOCALES,
     )  # fmt: skip

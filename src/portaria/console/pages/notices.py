@@ -46,9 +46,7 @@ async def show_notices(
     if len(rows) > _AT_ONCE:
         last = notices[-1]
         more = with_query("/notices", show=show, after=write_place(last.last_at, last.id))
-    return await page(
-        request, console, visitor, "notices.html", section="notices", notices=notices, show=show, more=more
-    )
+    return page(request, visitor, "notices.html", section="notices", notices=notices, show=show, more=more)
 
 
 @post("/notices/{notice_id:uuid}/acknowledge", status_code=200)

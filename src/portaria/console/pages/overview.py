@@ -38,8 +38,8 @@ async def show_overview(
             (rule, await turns_per_member(conn, organization_id, rule.id, since))
             for rule in rules[:_RULES_SHOWN]
         ]
-    return await page(
-        request, console, visitor, "overview.html", section="overview", figures=figures, unowned=unowned,
+    return page(
+        request, visitor, "overview.html", section="overview", figures=figures, unowned=unowned,
         span=span, spans=_SPANS, turns=turns, plots=plots(seen, span), answered=_summary(seen),
     )  # fmt: skip
 

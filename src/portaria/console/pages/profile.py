@@ -128,8 +128,8 @@ async def _page(
 ) -> Response[str]:
     async with console.db.connection() as conn:
         memberships = await list_memberships(conn, visitor.principal.user_id)
-    return await page(
-        request, console, visitor, "profile.html", section="profile", memberships=memberships,
+    return page(
+        request, visitor, "profile.html", section="profile", memberships=memberships,
         themes=THEMES, push_key=console.push.public_key if console.push else None,
         problem=why(visitor.language, refusal) if refusal else None,
         code=refusal.status if refusal else 200,

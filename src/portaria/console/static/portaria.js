@@ -123,17 +123,10 @@
     });
   }
   if (body.dataset.live && window.EventSource) {
-    var missed = false;
+    // What happened since the page was made, or while the connection was lost, the server tells first.
     var source = new EventSource(body.dataset.live);
     source.addEventListener("badges", function (event) { badges(JSON.parse(event.data)); });
-    source.addEventListener("changed", function (event) {
-      JSON.parse(event.data).forEach(refresh);
-    });
-    source.onopen = function () {
-      if (missed) ["notice", "lead", "message", "arrival", "turn"].forEach(refresh);
-      missed = false;
-    };
-    source.onerror = function () { missed = true; };
+    source.addEventListener("changed", function (event) { JSON.parse(event.data).forEach(refresh); });
     window.addEventListener("pagehide", function () { source.close(); });
     window.addEventListener("pageshow", function (event) { if (event.persisted) window.location.reload(); });
   }

@@ -51,11 +51,16 @@ ORDER BY v.last_message_at DESC NULLS LAST, v.id
 LIMIT %(limit)s;
 
 -- name: news
-SELECT v.id, v.last_message_at, v.unread_count,
+SELECT newest.id, newest.last_message_at, coalesce(newest.unread_count, 0) AS unread_count,
     (SELECT count(*) FROM (
         SELECT FROM conversations WHERE organization_id = %(organization_id)s AND unread_count > 0 LIMIT 1000
-    ) AS unread) AS unread_conversations
-FROM conversations v
-WHERE v.organization_id = %(organization_id)s
-ORDER BY v.last_message_at DESC NULLS LAST, v.id
-LIMIT 1;
+    ) AS unread) AS unread_conversations,
+    coalesce((
+        SELECT seq FROM event_log WHERE organization_id = %(organization_id)s ORDER BY seq DESC LIMIT 1
+    ), 0) AS newest_fact
+FROM (VALUES (1)) AS always
+LEFT JOIN (
+    SELECT id, last_message_at, unread_count FROM conversations
+    WHERE organization_id = %(organization_id)s
+    ORDER BY last_message_at DESC NULLS LAST, id LIMIT 1
+) AS newest ON true;
