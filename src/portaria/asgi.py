@@ -155,8 +155,9 @@ async def read_body(
 
 async def respond(send: Send, answer: Answer) -> None:
     """Sends the whole answer."""
-    await _start(send, answer, closing=False)
-    await send({"type": "http.response.body", "body": msgspec.json.encode(answer.document)})
+    body = msgspec.json.encode(answer.document)
+    await _start(send, answer, len(body), closing=False)
+    await send({"type": "http.response.body", "body": body})
 
 
 async def respond_unread(
@@ -167,8 +168,8 @@ async def respond_unread(
     What is still on its way is drained within bounds, so that the client reads the answer and not a
     reset; a client that waits for `100 Continue` is told at once and sends nothing.
     """
-    await _start(send, answer, closing=True)
     body = msgspec.json.encode(answer.document)
+    await _start(send, answer, len(body), closing=True)
     if headers.get(b"expect", b"").lower() != b"100-continue":
         await send({"type": "http.response.body", "body": body, "more_body": True})
         await _drain(receive)
@@ -176,8 +177,7 @@ async def respond_unread(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _start(send: Send, answer: Answer, *, closing: bool) -> None:
-    body_length = len(msgspec.json.encode(answer.document))
+async def _start(send: Send, answer: Answer, body_length: int, *, closing: bool) -> None:
     kind = _PROBLEM if answer.status >= 400 else _JSON
     headers = [kind, (b"content-length", b"%d" % body_length), *answer.headers]
     if closing:
@@ -270,5 +270,7 @@ async def _guarded(door: App, scope: Scope, receive: Receive, send: Send) -> Non
         log.error("door_failed", path=scope.get("path"), exc_info=error)
         if started:
             raise
-        await _start(send, bug := refuse(Refusal(500, "internal_error", "The fault is ours.")), closing=True)
-        await send({"type": "http.response.body", "body": msgspec.json.encode(bug.document)})
+        bug = refuse(Refusal(500, "internal_error", "The fault is ours."))
+        body = msgspec.json.encode(bug.document)
+        await _start(send, bug, len(body), closing=True)
+        await send({"type": "http.response.body", "body": body})
