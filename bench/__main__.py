@@ -9,11 +9,12 @@ import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import structlog
 
-from bench import answer, footprint, growth, inbox, overload, report, targets, through
+from bench import answer, footprint, growth, inbox, overload, report, rotation, targets, through
 from bench.scale import FULL, QUICK, SMOKE, Scale
 from bench.site import clear_leftovers, embedded_server
 from portaria.db.embedded import EmbeddedServer
@@ -34,6 +35,9 @@ def _parts() -> dict[str, Part]:
         module.__name__.removeprefix("bench."): Part(module.measure, module.tables)
         for module in (answer, through, growth, overload, footprint)
     }
+    found["rotation"] = Part(
+        lambda server, scale, tell: rotation.measure(server, scale.turns, tell), rotation.Rotation.tables
+    )
     found["inbox"] = Part(
         lambda server, scale, tell: inbox.measure(server, scale.inbox, tell), inbox.Inbox.tables
     )
@@ -47,14 +51,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(_PARTS)}; all by default")
     parser.add_argument("--scale", choices=["full", "quick", "smoke"])
+    parser.add_argument("--results", type=Path, default=report.RESULTS, help="folder of the two files")
     given = parser.parse_args()
     if unknown := set(given.parts) - set(_PARTS):
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     chosen = given.scale or ("quick" if os.environ.get("QUICK", "0") not in ("", "0") else "full")
-    run({"full": FULL, "quick": QUICK, "smoke": SMOKE}[chosen], given.parts or list(_PARTS))
+    scale = {"full": FULL, "quick": QUICK, "smoke": SMOKE}[chosen]
+    run(scale, given.parts or list(_PARTS), given.results)
 
 
-def run(scale: Scale, names: list[str]) -> dict[str, Any]:
+def run(scale: Scale, names: list[str], folder: Path) -> dict[str, Any]:
     """Measures the parts in turn on one server, shows and writes the report; returns what was found."""
     began, machine = time.monotonic(), report.machine()
     clear_leftovers()
@@ -76,7 +82,7 @@ def run(scale: Scale, names: list[str]) -> dict[str, Any]:
         "scale": scale.name, "minutes": (time.monotonic() - began) / 60, "machine": machine,
         "versions": report.versions(), "targets": [t.document for t in expected], "parts": found,
     }  # fmt: skip
-    tell(f"written to {report.write(name, facts, [tables[-1], *tables[:-1]])}")
+    tell(f"written to {report.write(folder, name, facts, [tables[-1], *tables[:-1]])}")
     return found
 
 

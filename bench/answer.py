@@ -69,6 +69,11 @@ def _ours(server: EmbeddedServer, scale: Scale, connections: int) -> dict[str, A
     }
 
 
+def _at(scale: Scale) -> int:
+    """Connections of whatever is compared: 64, or fewer in a smaller run."""
+    return min(_AT, scale.connections[-1])
+
+
 def _pgbench(server: EmbeddedServer, scale: Scale, when: str) -> dict[str, float]:
     site = lived_in(server, f"pgbench_{when}")
     return {
@@ -86,7 +91,7 @@ def _beside(found: Answer, beside: Beside, server: EmbeddedServer, scale: Scale,
             outcome = drive(
                 replace(
                     plan,
-                    connections=min(_AT, scale.connections[-1]),
+                    connections=_at(scale),
                     seconds=scale.beside_seconds,
                     most=int(45_000 * (scale.beside_seconds + 1)),
                 )

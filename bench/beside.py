@@ -77,9 +77,14 @@ threads = 64
 
 [bobbins.zernio]
 bobbin = "hookspool.webhook"
-settings = {{ scheme = "hmac-sha256-hex", header = "X-Zernio-Signature", key = ["conversation.id"], sender_retries = true }}
 secrets.secret = {{ file = "{secret}" }}
 outputs = {{ "*" = "http:sink" }}
+
+[bobbins.zernio.settings]
+scheme = "hmac-sha256-hex"
+header = "X-Zernio-Signature"
+key = ["conversation.id"]
+sender_retries = true
 
 [destinations."http:sink"]
 url = "http://127.0.0.1:9/"
@@ -138,11 +143,11 @@ def environment_of(pins: str) -> Path:
     if stamp.exists() and stamp.read_text() == digest:
         return python
     folder.parent.mkdir(parents=True, exist_ok=True)
+    install = ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--root-user-action=ignore"]
     steps = (
         [str(HERE.parent / "scripts" / "make-venv"), str(folder)],
-        [str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", "--root-user-action=ignore",
-         "--require-hashes", "-r", str(file)],
-    )  # fmt: skip
+        [str(python), *install, "--require-hashes", "-r", str(file)],
+    )
     for argv in steps:
         done = subprocess.run(argv, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -10,7 +10,8 @@ from portaria.intake.providers import samples
 
 SIZE = 1024
 _ID, _PHONE, _THREAD = "wamid.@@@@@@@@@@@@@@@@@@@@@@@@", "+5511900000000", "thread-0000000"
-_EVENT = "0b7c1e5a-4d2f-4a60-9e1b-000000000000"
+_TEXT = "Olá, vocês têm horário amanhã à tarde? "
+_MORE = "Gostaria de saber o valor da consulta e se ainda tem vaga para sexta-feira de manha, obrigada. "
 
 
 def external_id(run: str, number: int) -> str:
@@ -41,21 +42,14 @@ def one(account_id: str, run: str, number: int = 0) -> bytes:
 
 def _template(account_id: str) -> bytes:
     def body(text: str) -> bytes:
-        return samples.encode(
-            samples.message_received(
-                account_id,
-                _ID,
-                _PHONE,
-                text,
-                datetime.now(UTC),
-                name="Cliente Exemplo",
-                conversation_id=_THREAD,
-            )  # fmt: skip
+        at = datetime.now(UTC)
+        sample = samples.message_received(
+            account_id, _ID, _PHONE, text, at, name="Cliente Exemplo", conversation_id=_THREAD
         )
+        return samples.encode(sample)
 
-    text = "Olá, vocês têm horário amanhã à tarde? "
-    missing = SIZE - len(body(text))
-    return body(text + "x" * missing) if missing > 0 else body(text)
+    missing = SIZE - len(body(_TEXT))
+    return body(_TEXT + (_MORE * 20)[:missing]) if missing > 0 else body(_TEXT)
 
 
 def _head(kind: str, path: str, secret: str, body: bytes) -> str:

@@ -4,6 +4,7 @@ import statistics
 import time
 from dataclasses import dataclass
 
+from bench import rescue
 from bench.history import lived_in
 from bench.load import drive
 from bench.report import Table, Teller
@@ -24,6 +25,7 @@ class Footprint:
     web_start: float
     worker_start: float
     postgres_start: float
+    rescue: float
 
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
@@ -46,7 +48,9 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
     with embedded_server():
         postgres = time.monotonic() - began
     tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
-    return Footprint(at_rest, loaded, worker_at_rest, statistics.median(starts), worker_start, postgres)
+    back = rescue.measure(server)
+    tell(f"a killed worker's job is begun again after {back:.1f} s")
+    return Footprint(at_rest, loaded, worker_at_rest, statistics.median(starts), worker_start, postgres, back)
 
 
 def _web_start(site: Site) -> float:
@@ -72,4 +76,5 @@ def tables(found: Footprint) -> list[Table]:
     table.add("web: from its start to its first answer", found.web_start, "s")
     table.add("worker: from its start to its first beat", found.worker_start, "s")
     table.add("PostgreSQL: an empty cluster, made and started", found.postgres_start, "s")
+    table.add("a killed worker's job, from the kill to its next beginning", found.rescue, "s")
     return [table]

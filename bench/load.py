@@ -268,10 +268,8 @@ def _summary(took: "array.array[float]") -> dict[str, float]:
 
 def main() -> None:
     plan = Plan(**json.load(sys.stdin))
-    if plan.rate:
-        count = int(plan.rate * (plan.warm_up + plan.seconds)) + 1
-    else:
-        count = plan.most
+    open_loop = int(plan.rate * (plan.warm_up + plan.seconds)) + 1
+    count = open_loop if plan.rate else plan.most
     made: Any = bodies.requests(
         plan.body, plan.path, count, account_id=plan.account_id, secret=plan.secret, run=plan.run,
         senders=plan.senders,

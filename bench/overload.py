@@ -23,9 +23,14 @@ from portaria.db.embedded import EmbeddedServer
 
 _MOST_CONNECTIONS = 6_000
 _SLOW = {"commit_delay": "5000", "commit_siblings": "0"}
+_AGE = """
+UPDATE webhook_events_log SET received_at = now() - interval '6 minutes'
+WHERE status = 'received' AND valid_signature AND received_at > now() - interval '5 minutes'
+"""
 _MISSING = """
 SELECT count(*) FROM unnest(%s::text[]) AS promised (external_id)
-WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.organization_id = %s AND m.external_id = promised.external_id)
+WHERE NOT EXISTS (
+    SELECT 1 FROM messages m WHERE m.organization_id = %s AND m.external_id = promised.external_id)
 """
 
 
@@ -61,7 +66,8 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, Ove
 
 
 def _said(found: Overload) -> str:
-    return f"{found.answers}, {found.late} late, longest {found.accepted['max']:.0f} ms, {found.missing} of {found.promised} missing"
+    longest, missing = found.accepted["max"], f"{found.missing} of {found.promised} missing"
+    return f"{found.answers}, {found.late} late, longest {longest:.0f} ms, {missing}"
 
 
 @contextmanager
@@ -105,8 +111,7 @@ def _ingest_all(site: Site, within: float) -> float:
         before = site.waiting()
         time.sleep(1.0)
         if site.waiting() >= before:
-            site.sql("UPDATE webhook_events_log SET received_at = now() - interval '6 minutes'"
-                     " WHERE status = 'received' AND valid_signature AND received_at > now() - interval '5 minutes'")  # fmt: skip
+            site.sql(_AGE)
             with site.process("replay") as replay:
                 replay.wait(60)
     return time.monotonic() - began
@@ -114,11 +119,9 @@ def _ingest_all(site: Site, within: float) -> float:
 
 def tables(found: dict[str, Overload]) -> list[Table]:
     """What the report shows."""
-    table = Table(
-        "Overload: three times the capacity",
-        ("", "offered/s", "accepted/s at rest", "answers", "200: p99 ms", "200: max ms", "503: p99 ms", "503: max ms",
-         "after 4 s", "not sent or broken", "200 but not ingested"),
-    )  # fmt: skip
+    columns = ("", "offered/s", "accepted/s at rest", "answers", "200: p99 ms", "200: max ms", "503: p99 ms",
+               "503: max ms", "after 4 s", "not sent or broken", "200 but not ingested")  # fmt: skip
+    table = Table("Overload: three times the capacity", columns)
     for name, o in found.items():
         counted: Any = ", ".join(f"{k}: {v:,}" for k, v in o.answers.items())
         table.add(

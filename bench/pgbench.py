@@ -29,7 +29,8 @@ def pgbench(
     done = subprocess.run(
         [
             str(site.server.bin_dir / "pgbench"), "-n", "-M", "prepared", "-c", str(clients),
-            "-j", str(min(2, clients)), "-T", str(max(1, round(seconds))), "-f", str(SCRIPTS / f"{script}.sql"),
+            "-j", str(min(2, clients)), "-T", str(max(1, round(seconds))),
+            "-f", str(SCRIPTS / f"{script}.sql"),
             *(f"-D{name}={value}" for name, value in given.items()), site.app_url,
         ],
         capture_output=True, text=True, check=False,

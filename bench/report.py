@@ -81,13 +81,13 @@ def _processor() -> str:
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "")
 
 
-def write(name: str, facts: Mapping[str, Any], tables: Sequence[Table]) -> Path:
-    """Both files; returns the Markdown one."""
-    RESULTS.mkdir(exist_ok=True)
+def write(folder: Path, name: str, facts: Mapping[str, Any], tables: Sequence[Table]) -> Path:
+    """Both files in `folder`; returns the Markdown one."""
+    folder.mkdir(parents=True, exist_ok=True)
     document = {"taken_at": datetime.now(UTC).isoformat(timespec="seconds"), **facts}
     text = json.dumps(_plain(document), indent=1, ensure_ascii=False, allow_nan=True).replace("NaN", "null")
-    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf-8")
-    page = RESULTS / f"{name}.md"
+    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+    page = folder / f"{name}.md"
     page.write_text(_markdown(document, tables), encoding="utf-8")
     return page
 
@@ -107,9 +107,9 @@ def _markdown(document: Mapping[str, Any], tables: Sequence[Table]) -> str:
     lines = [
         "# Measurements",
         "",
-        f"Taken {document['taken_at']} by `make bench` ({document['scale']}) in {document['minutes']:.1f} minutes, on"
-        f" {on['cores']} cores ({on['processor']}), {on['memory_gib']} GiB, {on['system']}, Python {on['python']};"
-        f" load average before: {on['load_average_before'][0]}.",
+        f"Taken {document['taken_at']} by `make bench` ({document['scale']}) in {document['minutes']:.1f}"
+        f" minutes, on {on['cores']} cores ({on['processor']}), {on['memory_gib']} GiB, {on['system']},"
+        f" Python {on['python']}; load average before: {on['load_average_before'][0]}.",
         "",
         "Versions: " + ", ".join(f"{name} {number}" for name, number in used.items()) + ".",
     ]

@@ -38,7 +38,7 @@ def check(parts: Mapping[str, Any]) -> list[Target]:
         *(_growth(parts["growth"]) if "growth" in parts else ()),
         *(_overload(parts["overload"]) if "overload" in parts else ()),
         *(_footprint(parts["footprint"]) if "footprint" in parts else ()),
-        *(target for name in ("rotation", "inbox") for target in getattr(parts.get(name), "targets", ())),
+        *(_rotation(parts["rotation"]) if "rotation" in parts else ()),
     ]
 
 
@@ -96,7 +96,14 @@ def _overload(found: Any) -> list[Target]:
 
 
 def _footprint(found: Any) -> list[Target]:
-    return [Target("web process at 256 connections", found.web_at_256, 150, False, "MiB")]
+    return [
+        Target("rescue of a killed worker's job", found.rescue, 15, False, "s"),
+        Target("web process at 256 connections", found.web_at_256, 150, False, "MiB"),
+    ]
+
+
+def _rotation(found: Any) -> list[Target]:
+    return [Target("hot rule to the bare lock + insert + update", found.hot / found.bare_hot, 0.8, True)]
 
 
 def table(targets: list[Target]) -> Table:

@@ -53,9 +53,7 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Through:
         found = _sustain(server, scale, rate)
         found["pgbench"] = beside
         result = Through(**found)
-        tell(
-            f"through: {result.sustained:.0f}/s for {result.seconds:.0f} s, {result.backlog} waiting at the end"
-        )
+        tell(f"through: {result.sustained:.0f}/s, {result.backlog} waiting at the end")
         if result.flat or not tries_left:
             break
         rate *= 0.88

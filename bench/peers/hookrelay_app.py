@@ -13,10 +13,8 @@ from hookrelay.fastapi import create_webhook_router
 from sqlalchemy.ext.asyncio import create_async_engine
 
 _SECRET = os.environ["SECRET"].encode()
-engine = create_async_engine(
-    os.environ["DATABASE_URL"].replace("postgresql:", "postgresql+asyncpg:", 1).split("&sslmode")[0],
-    pool_size=16,
-)
+_URL = os.environ["DATABASE_URL"].replace("postgresql:", "postgresql+asyncpg:", 1).split("&sslmode")[0]
+engine = create_async_engine(_URL, pool_size=16)
 backend = PostgresBackend(engine)
 
 
@@ -33,12 +31,11 @@ def _signed(raw: bytes, headers: Mapping[str, str]) -> bool:
 
 
 app = FastAPI(lifespan=_lifespan)
-app.include_router(
-    create_webhook_router(
-        backend=backend,
-        source="zernio",
-        path="/webhook",
-        verify_signature=_signed,
-        idempotency_key=lambda payload: payload["message"]["platformMessageId"],
-    )  # fmt: skip
+router = create_webhook_router(
+    backend=backend,
+    source="zernio",
+    path="/webhook",
+    verify_signature=_signed,
+    idempotency_key=lambda payload: payload["message"]["platformMessageId"],
 )
+app.include_router(router)

@@ -53,7 +53,8 @@ async def _lifespan(
     async with _pool.connection() as conn:
         await conn.execute(
             "CREATE TABLE IF NOT EXISTS webhooks (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-            " headers jsonb NOT NULL, raw_body bytea NOT NULL, received_at timestamptz NOT NULL DEFAULT now())"
+            " headers jsonb NOT NULL, raw_body bytea NOT NULL,"
+            " received_at timestamptz NOT NULL DEFAULT now())"
         )
     await send({"type": "lifespan.startup.complete"})
     await receive()
