@@ -12,16 +12,19 @@ SET enable_seqscan = off
 AS $$
 DECLARE
     v_cause text := coalesce(current_setting('portaria.cause', true), '');
-    v_event event_log;
+    v_seen_owner uuid;
     v_turn jsonb;
     v_queue jsonb;
     v_owner uuid;
-    v_next record;
+    v_considered jsonb;
+    v_posicao integer;
+    v_user uuid;
 BEGIN
     IF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
         RAISE EXCEPTION 'the rotation cannot run above READ COMMITTED' USING ERRCODE = 'invalid_transaction_state';
     END IF;
-    SELECT * INTO v_event FROM event_log WHERE organization_id = p_org AND id = p_event;
+    SELECT (payload ->> 'owner_user_id')::uuid INTO v_seen_owner FROM event_log
+    WHERE organization_id = p_org AND id = p_event;
     IF NOT FOUND THEN
         RAISE EXCEPTION 'event % does not exist in this organization', p_event USING ERRCODE = 'no_data_found';
     END IF;
@@ -52,29 +55,28 @@ BEGIN
     IF NOT FOUND THEN
         RETURN jsonb_build_object('status', 'skipped', 'reason', 'lead_inexistente');
     END IF;
-    IF v_owner IS DISTINCT FROM (v_event.payload ->> 'owner_user_id')::uuid THEN
+    IF v_owner IS DISTINCT FROM v_seen_owner THEN
         RETURN jsonb_build_object('status', 'skipped', 'reason', 'ja_tem_dono');
     END IF;
 
-    SELECT (array_agg(user_id ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS user_id,
-        (array_agg(nome ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS nome,
-        (array_agg(posicao ORDER BY place) FILTER (WHERE reason IS NULL))[1] AS posicao,
+    SELECT (min(ARRAY[place, posicao]) FILTER (WHERE reason IS NULL))[2],
         jsonb_agg(jsonb_build_object('user_id', user_id, 'posicao', posicao, 'reason', reason) ORDER BY posicao)
-            AS considered
-    INTO v_next FROM fn_rotation_candidates(p_org, p_rule, v_queue);
-    IF v_next.user_id IS NULL THEN
+    INTO v_posicao, v_considered FROM fn_rotation_candidates(p_org, p_rule, v_queue);
+    IF v_posicao IS NULL THEN
         RETURN jsonb_build_object('status', 'skipped', 'reason', 'ninguem_disponivel');
     END IF;
 
+    v_user := (v_considered -> v_posicao - 1 ->> 'user_id')::uuid;
     INSERT INTO automation_rodizio_atribuicoes (
         organization_id, rule_id, event_id, lead_id, user_id, posicao, candidates
-    ) VALUES (p_org, p_rule, p_event, p_lead, v_next.user_id, v_next.posicao, v_next.considered);
+    ) VALUES (p_org, p_rule, p_event, p_lead, v_user, v_posicao, v_considered);
     PERFORM set_config(
         'portaria.cause', jsonb_build_object('caused_by_rule', p_rule, 'event_id', p_event)::text, true);
-    UPDATE crm_leads SET owner_user_id = v_next.user_id, updated_at = now()
+    UPDATE crm_leads SET owner_user_id = v_user, updated_at = now()
     WHERE organization_id = p_org AND id = p_lead;
     PERFORM set_config('portaria.cause', v_cause, true);
     RETURN jsonb_build_object(
-        'status', 'assigned', 'user_id', v_next.user_id, 'nome', v_next.nome, 'posicao', v_next.posicao);
+        'status', 'assigned', 'user_id', v_user, 'nome', (SELECT name FROM users WHERE id = v_user),
+        'posicao', v_posicao);
 END
 $$;
