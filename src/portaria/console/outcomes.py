@@ -32,6 +32,7 @@ DONE: Final = {
 REFUSALS: Final = {
     "account_taken": N_("This account is already registered by a live channel."),
     "already_a_member": N_("This person is already a member."),
+    "body_emptied": N_("The body was emptied after its time of keeping: there is nothing to replay."),
     "busy": N_("It is being tried at this moment. Look again in a few seconds."),
     "channel_not_found": N_("There is no such live channel."),
     "contact_not_found": N_("There is no such contact."),

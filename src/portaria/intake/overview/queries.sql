@@ -58,7 +58,7 @@ FROM (
         UNION ALL
         (SELECT id FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-            AND status = 'received' AND 'received' = ANY(%(statuses)s::text[])
+            AND processed_at IS NULL AND 'received' = ANY(%(statuses)s::text[])
             AND (NOT %(pending)s OR valid_signature)
             AND id < %(before)s AND id >= %(from)s
         ORDER BY id DESC LIMIT %(walk)s)
@@ -108,17 +108,3 @@ SELECT id FROM webhook_events_log
 WHERE organization_id = %(organization_id)s AND status = %(status)s AND valid_signature
     AND provider = 'zernio' AND body_emptied_at IS NULL AND id < %(before)s AND id > %(after)s
 ORDER BY id LIMIT %(limit)s;
-
--- The newest arrival: whether there is anything new to show.
--- name: newest_arrival
-SELECT w.id, w.status FROM (
-    (SELECT id, status FROM webhook_events_log
-    WHERE organization_id = %(organization_id)s AND status = 'processed' ORDER BY id DESC LIMIT 1)
-    UNION ALL
-    (SELECT id, status FROM webhook_events_log
-    WHERE organization_id = %(organization_id)s AND status = 'error' ORDER BY id DESC LIMIT 1)
-    UNION ALL
-    (SELECT id, status FROM webhook_events_log
-    WHERE organization_id = %(organization_id)s AND status = 'dead' ORDER BY id DESC LIMIT 1)
-) AS w
-ORDER BY w.id DESC LIMIT 1;
