@@ -34,7 +34,9 @@ class TestDatabase:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    started = start_test_server(tmp_path_factory.mktemp("postgres"))
+    # These tests kill processes, not machines: without flushes a database of one's own costs a tenth.
+    # What promises durability runs on private servers that keep it (tests/flows, tests/crash, tests/faults).
+    started = start_test_server(tmp_path_factory.mktemp("postgres"), settings={"fsync": "off"})
     migrate(started.url("postgres"), app_password=APP_PASSWORD)  # roles are cluster-wide
     with psycopg.connect(started.url("postgres"), autocommit=True) as conn:
         conn.execute("CREATE DATABASE template_portaria")
@@ -47,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
 def database(server: EmbeddedServer) -> Iterator[TestDatabase]:
     name = f"test_{next(_numbers)}"
     with psycopg.connect(server.url("postgres"), autocommit=True) as conn:
-        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_portaria")
+        conn.execute(f"CREATE DATABASE {name} TEMPLATE template_portaria STRATEGY file_copy")
     owner_url = server.url(name)
     yield TestDatabase(name, owner_url, app_url(owner_url))
     with psycopg.connect(server.url("postgres"), autocommit=True) as conn:

@@ -3,8 +3,10 @@
 Every log line of a message carries `row`, the id of its archived row: one id from request to effect.
 """
 
+import io
 import logging
 import sys
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -40,6 +42,19 @@ INCOMING_EVENT_ATTEMPTS = Counter(
 )
 
 
+class _Unfailing(io.TextIOBase):
+    """stderr, except that a full disk or a closed pipe behind it stops no work."""
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            sys.stderr.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            sys.stderr.flush()
+
+
 def configure_logging(level: str, log_format: str) -> None:
     """Structured logs on stderr: `json` (a document a line) or `console`."""
     renderer: Any = (
@@ -58,7 +73,7 @@ def configure_logging(level: str, log_format: str) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(file=sys.stderr),
+        logger_factory=structlog.PrintLoggerFactory(file=_Unfailing()),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")

@@ -12,7 +12,7 @@ from portaria.accounts.http import PREFIX as EVENTS_PREFIX
 from portaria.accounts.lost import LostDeliveries
 from portaria.api.app import create_api
 from portaria.api.deps import ApiDeps
-from portaria.asgi import App, Front
+from portaria.asgi import App, Front, Receive, Scope, Send
 from portaria.console.app import create_console
 from portaria.console.deps import Console
 from portaria.crm.departure import release_leads
@@ -82,9 +82,13 @@ def web_app(config: Settings) -> Front:
         EVENTS_PREFIX: build_incoming_events(config, db, lost),
         FORMS_PREFIX: forms,
         FORM_PAGE_PREFIX: forms,
-        **dict.fromkeys(_API_PATHS, api),
     }
-    return Front(doors, console, running, header_limit=config.header_limit)
+
+    async def framework(scope: Scope, receive: Receive, send: Send) -> None:
+        app = api if scope.get("path", "").startswith(_API_PATHS) else console
+        await app(scope, receive, send)
+
+    return Front(doors, framework, running, header_limit=config.header_limit)
 
 
 def build_framework(config: Settings, db: Database, pages_db: Database, hub: Hub) -> tuple[App, App]:
