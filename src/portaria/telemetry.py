@@ -7,7 +7,7 @@ import io
 import logging
 import sys
 from contextlib import suppress
-from typing import Any
+from typing import Any, TextIO, cast
 
 import msgspec
 import structlog
@@ -73,7 +73,7 @@ def configure_logging(level: str, log_format: str) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
-        logger_factory=structlog.PrintLoggerFactory(file=_Unfailing()),
+        logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _Unfailing())),
         cache_logger_on_first_use=True,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
