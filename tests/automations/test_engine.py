@@ -11,6 +11,7 @@ from portaria.automations.conditions import FIELDS
 from portaria.automations.engine import run_rules
 from portaria.db.pool import Database
 from portaria.events import Event, consume, find_event
+from tests.support.factory import Factory
 from tests.support.rotation import Desk, fixed, rotation
 
 TAG = {"type": "add_tag", "config": {"tag": "novo"}}
@@ -84,7 +85,10 @@ async def test_a_run_that_died_half_way_goes_on_behind_its_last_result(desk: Des
     assert desk.turns(rule) == [a]
 
 
-async def test_a_rule_gone_between_the_match_and_the_turn_is_sem_rodizio(desk: Desk, pool: Database) -> None:
+async def test_a_rule_gone_between_the_match_and_the_turn_is_sem_rodizio(
+    owner: psycopg.Connection, make: Factory, db: Database
+) -> None:
+    desk = Desk.open(owner, make)
     a, b = desk.members("Ana", "Bia")
     rule = desk.rule(TAG, rotation(a, b))
     lead, event = desk.lead()
@@ -96,10 +100,7 @@ async def test_a_rule_gone_between_the_match_and_the_turn_is_sem_rodizio(desk: D
         " CREATE TRIGGER edit_rule AFTER UPDATE OF tags ON crm_leads FOR EACH ROW"
         " EXECUTE FUNCTION edit_rule()"
     )
-    try:
-        await react(pool, desk, event)
-    finally:
-        desk.conn.execute("DROP FUNCTION edit_rule() CASCADE")
+    await react(db, desk, event)
     [(status, results)] = runs(desk, rule)
     assert status == "done"
     assert results[1] == {"type": "assign_owner", "status": "skipped", "detail": {"reason": "sem_rodizio"}}
@@ -298,17 +299,14 @@ async def test_a_message_acts_on_its_lead_and_without_one_nothing_is_done(desk: 
     assert desk.value("SELECT tags FROM crm_leads WHERE id = %s", lead) == ["novo"]
 
 
-async def test_a_broken_action_is_recorded_and_the_next_one_runs(desk: Desk, pool: Database) -> None:
+async def test_a_broken_action_is_recorded_and_the_next_one_runs(
+    owner: psycopg.Connection, make: Factory, db: Database
+) -> None:
+    desk = Desk.open(owner, make)
     rule = desk.rule(TAG, NOTICE)
     _, event = desk.lead()
-    desk.conn.execute(
-        "ALTER TABLE crm_leads ADD CONSTRAINT no_tags"
-        f" CHECK (tags = '{{}}' OR organization_id <> '{desk.org}') NOT VALID"
-    )
-    try:
-        await react(pool, desk, event)
-    finally:
-        desk.conn.execute("ALTER TABLE crm_leads DROP CONSTRAINT no_tags")
+    owner.execute("ALTER TABLE crm_leads ADD CONSTRAINT no_tags CHECK (tags = '{}') NOT VALID")
+    await react(db, desk, event)
     [(status, results)] = runs(desk, rule)
     assert status == "failed"
     assert [(r["status"], r["detail"]) for r in results] == [

@@ -36,7 +36,7 @@ def boss(desk: Desk, **more: bool) -> Viewer:
 
 
 async def heard(feed: Feed, count: int) -> list[str]:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         return [(await feed.get())[0] for _ in range(count)]
 
 
@@ -47,7 +47,7 @@ async def test_the_new_owner_hears_it_and_knows_it_is_theirs(desk: Desk, hub: Hu
         lead, event = desk.lead()
         desk.turn(rule, lead, event)
         assert await heard(mine, 1) == ["lead.created"]
-        kind, data = await asyncio.wait_for(mine.get(), 5)
+        kind, data = await asyncio.wait_for(mine.get(), 20)
         assert kind == "lead.assigned"
         assert json.loads(data) == {"type": "lead.assigned", "id": str(lead), "mine": True}
         assert others.empty()
@@ -118,12 +118,12 @@ async def test_a_fact_that_commits_after_a_later_one_is_heard_too_and_each_once(
     with psycopg.connect(shared.owner_url) as slow, hub.page(boss(desk)) as feed:
         late, _ = desk.lead(conn=slow)
         soon, _ = desk.lead()
-        told = [json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"]]
+        told = [json.loads((await asyncio.wait_for(feed.get(), 20))[1])["id"]]
         slow.commit()
-        told.append(json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"])
+        told.append(json.loads((await asyncio.wait_for(feed.get(), 20))[1])["id"])
         assert told == [str(soon), str(late)]
         third, _ = desk.lead()
-        assert json.loads((await asyncio.wait_for(feed.get(), 5))[1])["id"] == str(third)
+        assert json.loads((await asyncio.wait_for(feed.get(), 20))[1])["id"] == str(third)
 
 
 async def test_after_a_lost_connection_every_page_reads_again(desk: Desk, hub: Hub) -> None:
@@ -143,10 +143,10 @@ async def test_a_stream_begins_with_resync_and_speaks_the_protocol(
     stream = hub.stream(boss(desk))
     assert await anext(stream) == b"retry: 2000\n\nevent: resync\ndata: {}\n\n"
     lead, _ = desk.lead()
-    told = await asyncio.wait_for(anext(stream), 5)
+    told = await asyncio.wait_for(anext(stream), 20)
     assert told.startswith(b"event: lead.created\ndata: {")
     assert str(lead).encode() in told
     monkeypatch.setattr("portaria.push.hub.BEAT", 0.05)
-    assert await asyncio.wait_for(anext(stream), 5) == b": still here\n\n"
+    assert await asyncio.wait_for(anext(stream), 20) == b": still here\n\n"
     await stream.aclose()  # type: ignore[attr-defined]
     assert not hub._pages
