@@ -18,7 +18,7 @@ from portaria.automations.actions import IN_TRANSACTION, Result, Step, failed, s
 from portaria.automations.actions.assign_owner import is_rotation, take_turn
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
-from portaria.db.sqlstate import is_infrastructure
+from portaria.db.sqlstate import may_pass
 from portaria.events import Event, TryAgain
 
 _Q = load_queries("portaria.automations")
@@ -52,7 +52,7 @@ async def run_rules(db: Database, event: Event, comebacks: int = 0) -> None:
         try:
             await _carry_out(db, event, run)
         except Exception as error:
-            if not is_infrastructure(error):
+            if not may_pass(error):
                 raise
             trouble = error
     if trouble is not None:
@@ -76,7 +76,7 @@ async def _carry_out(db: Database, event: Event, run: OpenRun) -> None:
         try:
             await (_rotate(db, step) if is_rotation(step.action) else _act(db, step))
         except Exception as error:
-            if is_infrastructure(error):
+            if may_pass(error):
                 raise
             _log.exception("action_failed", rule_id=str(run.rule_id), event_id=str(event.id), action=index)
             async with db.connection() as conn:

@@ -29,6 +29,12 @@ def is_infrastructure(error: BaseException) -> bool:
     return state in _INFRASTRUCTURE or state.startswith(_INFRASTRUCTURE_CLASSES)
 
 
+def may_pass(error: BaseException) -> bool:
+    """The infrastructure's failure, or a statement that was cut short by its time limit: what failed may
+    succeed later, so whoever counts no tries comes back to it."""
+    return is_infrastructure(error) or sqlstate(error) == "57014"
+
+
 def is_retryable_at_once(error: BaseException) -> bool:
     """Serialization failure or deadlock: the same work may succeed at once."""
     return sqlstate(error) in RETRY_AT_ONCE
