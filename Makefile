@@ -39,7 +39,7 @@ run: setup
 
 test: setup-dev
 	@scripts/ensure-chromium
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: setup-dev
 	$(BIN)/ruff check
