@@ -7,12 +7,13 @@ UV ?= uv
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --quiet --no-config
 
-.PHONY: help setup setup-dev run test check format bench crash demo lock clean
+.PHONY: help setup setup-dev run test check format bench crash fuzz demo lock clean
 
 help:
 	@echo "run    the front desk on this machine: database, web, worker, demo organization"
 	@echo "test   every test          check   lint, types, imports, migrations, schema, docs"
 	@echo "bench  measurements        crash   kill -9 under load        demo  messages for the running front desk"
+	@echo "fuzz   anything at every door and page: FUZZ=20000 inputs, other ones each time"
 	@echo "lock   the requirements files anew (needs uv)                clean  remove .venv and caches"
 
 setup: $(VENV)/.runtime
@@ -60,6 +61,9 @@ bench: setup-dev
 
 crash: setup-dev
 	@$(BIN)/python -m tests.crash
+
+fuzz: setup-dev
+	@FUZZ=$${FUZZ:-20000} $(BIN)/python -m pytest -q -s --timeout=3600 tests/fuzz $(ARGS)
 
 demo: setup
 	@$(BIN)/portaria simulate message --count 100 --rate 5 $(ARGS)

@@ -3,21 +3,92 @@
 Its parser takes whatever follows such a head for another protocol, and the request would go on without its
 body: a good delivery would be refused for its signature, for good. Java's client makes that offer (`h2c`) on
 every plain connection.
+
+And a head has an end: uvicorn keeps whatever comes of one, for as long as it takes, so that anybody could
+fill the memory with a single request, or hold every connection with none.
 """
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
+HEAD_BYTES: Final = 256 * 1024
+"""A request line with its headers is never longer than this and what was read with it; then 431. What is
+shorter, and still too long, is refused by the doors in words.
+"""
+HEAD_WITHIN: Final = 30.0
+"""Seconds from a connection's first moment, or a head's first byte, to the head's end; then 408."""
+
 
 class PlainHttp(HttpToolsProtocol):
-    """uvicorn's protocol without upgrades; no websocket is served here."""
+    """uvicorn's protocol without upgrades, whose heads end; no websocket is served here."""
+
+    _in_head = False
+    _in_body = False
+    _head_bytes = 0
+    _head_timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._head_timer = self.loop.call_later(HEAD_WITHIN, self._give_up_head)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._head_came()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head, self._in_body = False, True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self._in_body = False
+        super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
+        self._feed(data)
+        if self._in_head:
+            self._await_head(len(data))
+        elif not self._in_body and (self.cycle is None or self.cycle.response_complete):
+            self._await_head(0)  # blank lines, which are no request
+        elif self._head_timer is not None:
+            self._head_came()
+
+    def _await_head(self, came: int) -> None:
+        self._head_bytes += came
+        if self._head_bytes > HEAD_BYTES:
+            self._end(431, "The request's headers are too large.")
+        elif self._head_timer is None:
+            self._head_timer = self.loop.call_later(HEAD_WITHIN, self._give_up_head)
+
+    def _head_came(self) -> None:
+        self._head_bytes = 0
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _give_up_head(self) -> None:
+        if self._in_head:
+            self._end(408, "The request's headers did not come in time.")
+        else:
+            self.transport.close()
+
+    def _end(self, status: int, why: str) -> None:
+        """The server's own answer: there is no request to hand on."""
+        if not self.transport.is_closing():
+            head = b"content-type: text/plain\r\ncontent-length: %d\r\nconnection: close\r\n\r\n" % len(why)
+            self.transport.write(STATUS_LINE[status] + head + why.encode())
+            self.transport.close()
+
+    def _feed(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
         while True:
             try:
