@@ -1,6 +1,6 @@
 """Promises end to end: real worker processes, real kills, a push service that counts.
 
-`PORTARIA_LONG=1` (what `make crash` sets) makes them ten times as long.
+`PORTARIA_LONG=1` makes them ten times as long.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ from collections.abc import Callable
 from uuid import UUID
 
 import psycopg
+import pytest
 
 from portaria.db.pool import Database
 from portaria.push import Reach, subscribe
@@ -23,6 +24,9 @@ from tests.support.push_service import PushService, push_service
 from tests.support.rotation import Desk, rotation
 
 LONG = 10 if os.environ.get("PORTARIA_LONG") else 1
+
+# Some seconds each on an idle machine; a busy one may take its time.
+pytestmark = pytest.mark.timeout(300 * LONG)
 
 
 async def settled(condition: Callable[[], object], *, within: float) -> None:
@@ -79,7 +83,7 @@ async def test_1000_leads_from_16_connections_over_two_workers(
         await told(db, desk, service, queue)
         with workers(database.app_url, 2):
             await arrive(db, desk, count, connections=16)
-            await settled(lambda: idle(desk), within=60 * LONG)
+            await settled(lambda: idle(desk), within=200 * LONG)
     assert desk.turns(rule) == queue * (count // 4)
     owners = owner.execute("SELECT owner_user_id, count(*) FROM crm_leads GROUP BY 1").fetchall()
     assert dict(owners) == dict.fromkeys(queue, count // 4)
@@ -107,7 +111,7 @@ async def test_workers_killed_at_random_lose_no_turn_and_double_none(
             victim.wait()
             running.append(start(database.app_url))
         await arriving
-        await settled(lambda: idle(desk), within=30 * LONG)
+        await settled(lambda: idle(desk), within=100 * LONG)
     turns = desk.turns(rule)
     assert len(turns) == count
     assert turns == (queue * count)[:count], "a strict cycle, so max - min <= 1"
@@ -147,7 +151,7 @@ async def test_the_queue_changes_while_leads_arrive_and_nobody_ineligible_gets_o
                 change()
                 allowed.append((len(desk.turns(rule)), eligible))
         await arriving
-        await settled(lambda: idle(desk), within=30)
+        await settled(lambda: idle(desk), within=100)
     turns = desk.turns(rule)
     assert len(turns) == 250
     bounds = [start for start, _ in allowed[1:]] + [len(turns)]
@@ -183,7 +187,7 @@ async def test_a_frozen_worker_that_holds_one_rules_lock_delays_no_other_rule(
                 desk.lead(title="stuck" if number % 2 == 0 else "free")
             await settled(lambda: len(desk.turns(free)) == 10, within=5.5)
             assert desk.turns(stuck) == [], "the lock is really held"
-            await settled(lambda: len(desk.turns(stuck)) == 10, within=30)
+            await settled(lambda: len(desk.turns(stuck)) == 10, within=100)
         finally:
             os.kill(frozen, signal.SIGKILL)
             await asyncio.to_thread(os.waitpid, frozen, 0)
