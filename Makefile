@@ -40,6 +40,7 @@ run: setup
 
 test: setup-dev
 	@scripts/ensure-chromium
+	@scripts/ensure-pgbouncer
 	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
 
 check: setup-dev
