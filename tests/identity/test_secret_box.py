@@ -25,7 +25,12 @@ def test_a_rotated_key_still_opens_what_the_previous_one_wrote_and_can_move_it()
     assert SecretBox(NEW).decrypt(rotated.reencrypt(old)) == "segredo"
 
 
-@pytest.mark.parametrize("broken", [b"", b"lixo", b"\xff\x00", SecretBox(OTHER).encrypt("segredo")])
+FOREIGN = SecretBox(OTHER).encrypt("segredo")
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"lixo", b"\xff\x00", FOREIGN], ids=["empty", "text", "bytes", "foreign"]
+)
 def test_what_no_live_key_opens_is_unreadable(broken: bytes) -> None:
     with pytest.raises(SecretUnreadable):
         SecretBox(NEW, [OLD]).decrypt(broken)
