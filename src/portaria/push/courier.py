@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Protocol
 from uuid import UUID
@@ -99,7 +99,7 @@ class Courier:
         took it themselves. Raises `PushLater` for those to be tried again, at most three times.
         """
         owner = event.payload.get("owner_user_id")
-        if event.metadata.get("actor") == owner or datetime.now(UTC) - event.created_at > STALE:
+        if event.metadata.get("actor") == owner:
             return
         browsers = await self._waiting(db, event, owner)
         ended = await asyncio.gather(*(self._tell(db, event, browser) for browser in browsers))
@@ -112,7 +112,8 @@ class Courier:
                 _Q["waiting_browsers"],
                 {
                     "organization_id": event.organization_id, "event_id": event.id,
-                    "lead_id": event.entity_id, "owner": owner,
+                    "lead_id": event.entity_id, "owner": owner, "created_at": event.created_at,
+                    "stale": STALE,
                 },
             )  # fmt: skip
             return await cursor.fetchall()

@@ -23,7 +23,7 @@ DELETE FROM push_subscriptions WHERE user_id = %(user_id)s AND endpoint = %(endp
 DELETE FROM push_subscriptions WHERE organization_id = %(organization_id)s AND id = %(id)s;
 
 -- The browsers of the lead's owner, if they still are the owner and still a member, that this event has
--- not reached yet.
+-- not reached yet; none when it is too long ago, by this server's clock.
 -- name: waiting_browsers
 SELECT s.id, s.endpoint, s.p256dh, s.auth, l.id AS lead_id, l.title, coalesce(u.locale, o.locale) AS locale
 FROM crm_leads l
@@ -33,6 +33,7 @@ JOIN user_organizations m ON m.organization_id = l.organization_id AND m.user_id
 JOIN users u ON u.id = s.user_id
 JOIN organizations o ON o.id = l.organization_id
 WHERE l.organization_id = %(organization_id)s AND l.id = %(lead_id)s AND l.owner_user_id = %(owner)s
+    AND clock_timestamp() - %(created_at)s <= %(stale)s
     AND NOT EXISTS (
         SELECT FROM push_deliveries d
         WHERE d.organization_id = s.organization_id AND d.event_id = %(event_id)s AND d.subscription_id = s.id
