@@ -208,7 +208,7 @@ def test_somebody_invited_signs_in_and_when_revoked_is_out(worker: Worker, pages
 def test_the_overview_plots_what_arrived(worker: Worker, locale: str) -> None:
     scene, page = worker.scene, worker.page
     scene.owner.execute(
-        "INSERT INTO intake_minutes VALUES (%s, date_trunc('minute', now()), 'accepted', 4, 7)",
+        "INSERT INTO intake_minutes VALUES (%s, 1, date_trunc('minute', now()), 'accepted', 4, 7)",
         (scene.organization,),
     )
     page.goto("/")

@@ -15,7 +15,9 @@ from portaria.console.visitor import AnyRequest
 from portaria.crm.board import count_unowned
 from portaria.intake.overview import MinuteFigures, read_figures, read_minutes
 
-_SPANS: Final = (60, 360, 1440)
+_STEPS: Final = {60: 1, 360: 5, 1440: 15}
+"""Minutes that are shown, and how many of them one bar stands for."""
+
 _OUTCOMES: Final = ("accepted", "processed", "ignored", "refused", "unavailable", "failed")
 _TURNS_OF: Final = timedelta(days=30)
 _RULES_SHOWN: Final = 3
@@ -26,7 +28,7 @@ async def show_overview(
     request: AnyRequest, console: ConsoleDep, visitor: VisitorDep, minutes: FromQuery[int] = 60
 ) -> Response[str]:
     """The last hour, six hours or day."""
-    span = minutes if minutes in _SPANS else 60
+    span = minutes if minutes in _STEPS else 60
     organization_id = visitor.organization_id
     async with console.tenant(visitor) as conn:
         figures = await read_figures(conn, organization_id)
@@ -40,7 +42,7 @@ async def show_overview(
         ]
     return page(
         request, visitor, "overview.html", section="overview", figures=figures, unowned=unowned,
-        span=span, spans=_SPANS, turns=turns, plots=plots(seen, span), answered=_summary(seen),
+        span=span, spans=tuple(_STEPS), turns=turns, plots=plots(seen, span), answered=_summary(seen),
     )  # fmt: skip
 
 
@@ -49,16 +51,10 @@ ROUTES = (show_overview,)
 
 def plots(seen: list[MinuteFigures], span: int) -> dict[str, Any]:
     """The series as the plots take them: seconds since the epoch, a value for every step of time."""
-    step = 1 if span <= 60 else 5 if span <= 360 else 15
+    step = _STEPS[span]
     last = int(datetime.now(UTC).timestamp()) // 60
-    first = (last - span) // step * step
-    steps = range(first, last + 1, step)
-    by_step: dict[int, MinuteFigures] = {}
-    for figures in seen:
-        at = int(figures.minute.timestamp()) // 60 // step * step
-        merged = by_step.setdefault(at, MinuteFigures(figures.minute))
-        merged.answers.update(figures.answers)
-        merged.buckets.update(figures.buckets)
+    steps = range((last - span) // step * step, last + 1, step)
+    by_step = {int(figures.minute.timestamp()) // 60: figures for figures in seen}
     empty = MinuteFigures(datetime.now(UTC))
     rows = [by_step.get(at, empty) for at in steps]
     shown = [o for o in _OUTCOMES if any(row.answers[o] for row in rows)] or ["accepted"]

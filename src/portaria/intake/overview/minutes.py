@@ -32,7 +32,6 @@ SCALE: Final = (
 """The steps of answer times in seconds; a bucket holds what took up to its step, the last all above."""
 
 _EVERY: Final = 3.0
-_KEPT_MINUTES: Final = 48 * 60
 _TIDY_EVERY: Final = 600.0
 _IN_200: Final[dict[str, Outcome]] = {"accepted": "accepted", "ignored": "ignored", "processed": "processed"}
 
@@ -68,7 +67,7 @@ class Minutes:
             if time.monotonic() - self._tidied_at > _TIDY_EVERY:
                 self._tidied_at = time.monotonic()
                 async with self._db.connection() as conn:
-                    await conn.execute(_Q["drop_old_minutes"], {"kept": _KEPT_MINUTES})
+                    await conn.execute(_Q["drop_old_minutes"])
         except Exception as error:
             self._counted.update(counted)
             log.warning("minutes_not_written", error=type(error).__name__)

@@ -1,21 +1,28 @@
 -- name: add_minutes
-INSERT INTO intake_minutes AS m (organization_id, minute, outcome, bucket, answers)
-SELECT organization_id, to_timestamp(epoch), outcome, bucket, answers
+INSERT INTO intake_minutes AS m (organization_id, span, minute, outcome, bucket, answers)
+SELECT organization_id, span, date_bin(make_interval(mins => span), to_timestamp(epoch), 'epoch') AS at,
+    outcome, bucket, sum(answers)
 FROM unnest(
     %(organizations)s, %(minutes)s::bigint[], %(outcomes)s, %(buckets)s::integer[], %(answers)s::integer[]
 ) AS counted (organization_id, epoch, outcome, bucket, answers)
+CROSS JOIN (VALUES (1), (5)) AS spans (span)
+GROUP BY organization_id, span, at, outcome, bucket
 -- In one order: two processes that write at once do not wait for each other in a circle.
-ORDER BY organization_id, epoch, outcome, bucket
+ORDER BY organization_id, span, at, outcome, bucket
 ON CONFLICT ON CONSTRAINT intake_minutes_once DO UPDATE SET answers = m.answers + excluded.answers;
 
 -- name: drop_old_minutes
-DELETE FROM intake_minutes WHERE minute < now() - make_interval(mins => %(kept)s);
+DELETE FROM intake_minutes
+WHERE (span = 1 AND minute < now() - interval '3 hours')
+    OR (span = 5 AND minute < now() - interval '48 hours');
 
 -- name: read_minutes
-SELECT minute, outcome, bucket, answers FROM intake_minutes
-WHERE minute >= date_trunc('minute', now()) - make_interval(mins => %(minutes)s)
+SELECT date_bin(make_interval(mins => %(step)s), minute, 'epoch') AS at, outcome, bucket, sum(answers)
+FROM intake_minutes
+WHERE span = %(span)s AND minute >= date_trunc('minute', now()) - make_interval(mins => %(minutes)s)
     AND (organization_id = %(organization_id)s OR (%(operator)s AND organization_id IS NULL))
-ORDER BY minute;
+GROUP BY at, outcome, bucket
+ORDER BY at;
 
 -- What waits is bounded (spec 2.5, back-pressure), what is dead is found by its index.
 -- name: figures
@@ -37,26 +44,26 @@ SELECT a.id, a.organization_id, a.channel_session_id, s.name AS channel_name, a.
     a.valid_signature, a.attempts, a.error_message, a.event_type, a.external_id, a.received_at,
     a.processed_at, octet_length(a.raw_body) AS body_bytes
 FROM (
-    SELECT w.id FROM (
-        (SELECT id FROM webhook_events_log
+    SELECT w.* FROM (
+        (SELECT * FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
             AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
             AND id < %(before)s AND id >= %(from)s
         ORDER BY id DESC LIMIT %(walk)s)
         UNION ALL
-        (SELECT id FROM webhook_events_log
+        (SELECT * FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
             AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
             AND id < %(before)s AND id >= %(from)s
         ORDER BY id DESC LIMIT %(walk)s)
         UNION ALL
-        (SELECT id FROM webhook_events_log
+        (SELECT * FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
             AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
             AND id < %(before)s AND id >= %(from)s
         ORDER BY id DESC LIMIT %(walk)s)
         UNION ALL
-        (SELECT id FROM webhook_events_log
+        (SELECT * FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
             AND processed_at IS NULL AND 'received' = ANY(%(statuses)s::text[])
             AND (NOT %(pending)s OR valid_signature)
@@ -64,14 +71,13 @@ FROM (
         ORDER BY id DESC LIMIT %(walk)s)
     ) AS w
     ORDER BY w.id DESC LIMIT %(walk)s
-) AS walked
-JOIN webhook_events_log a ON a.id = walked.id
+) AS a
 LEFT JOIN channel_sessions s ON s.organization_id = a.organization_id AND s.id = a.channel_session_id
 WHERE (%(event_type)s::text IS NULL OR a.event_type = %(event_type)s)
     AND (%(external_id)s::text IS NULL OR a.external_id = %(external_id)s)
     AND (%(channel_session_id)s::uuid IS NULL OR a.channel_session_id = %(channel_session_id)s)
     AND (%(text)s::bytea IS NULL OR position(%(text)s::bytea IN a.raw_body) > 0)
-ORDER BY walked.id DESC
+ORDER BY a.id DESC
 LIMIT %(limit)s;
 
 -- Where such a walk ended, if it was not at the end of what there is.
