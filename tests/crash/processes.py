@@ -42,19 +42,19 @@ class Managed:
 
     def kill(self, down: float) -> None:
         """SIGKILL; started again in `down` seconds."""
-        self._signal(signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         if self._popen is not None:
             self._popen.wait()
             lifeline.let_go(self._popen)
         self.due = time.monotonic() + down
 
     def freeze(self, seconds: float) -> None:
-        self._signal(signal.SIGSTOP)
+        self.signal(signal.SIGSTOP)
         self.thaws_at = time.monotonic() + seconds
 
     def thaw(self) -> None:
         self.thaws_at = None
-        self._signal(signal.SIGCONT)
+        self.signal(signal.SIGCONT)
 
     def look_after(self) -> None:
         """Starts it or lets it go on if that is due. One that died by itself is noted, and comes back."""
@@ -72,14 +72,14 @@ class Managed:
         if self._popen is None:
             return None
         self.thaw()
-        self._signal(signal.SIGTERM)
+        self.signal(signal.SIGTERM)
         try:
             return self._popen.wait(within)
         except subprocess.TimeoutExpired:
             self.kill(0)
             return None
 
-    def _signal(self, number: signal.Signals) -> None:
+    def signal(self, number: signal.Signals) -> None:
         if self._popen is not None and self._popen.poll() is None:
             with suppress(ProcessLookupError):
                 self._popen.send_signal(number)
