@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from itertools import chain
 from typing import Any, Final
 
@@ -153,6 +154,15 @@ async def read_body(
         reading.held -= size
 
 
+def whole_answer(answer: Answer) -> bytes:
+    """The bytes of an answer as HTTP/1.1, for whoever answers before the server has parsed anything."""
+    body = msgspec.json.encode(answer.document)
+    kind = _PROBLEM if answer.status >= 400 else _JSON
+    headers = [kind, (b"content-length", b"%d" % len(body)), *answer.headers]
+    head = b"HTTP/1.1 %d %s\r\n" % (answer.status, HTTPStatus(answer.status).phrase.encode())
+    return head + b"".join(b"%s: %s\r\n" % header for header in headers) + b"\r\n" + body
+
+
 async def respond(send: Send, answer: Answer) -> None:
     """Sends the whole answer."""
     body = msgspec.json.encode(answer.document)
@@ -211,7 +221,8 @@ async def _drain(receive: Receive) -> None:
 class Front:
     """The doors in front of the framework, by path prefix; everything else is the framework's.
 
-    `running` is entered before the first request and left after the last.
+    `running` is entered before the first request and left after the last. `refuse_unread` is asked by the
+    protocol about bytes that it has not parsed: the whole answer, where there is too much to do.
     """
 
     def __init__(
@@ -221,7 +232,9 @@ class Front:
         running: Callable[[], AbstractAsyncContextManager[None]],
         *,
         header_limit: int,
+        refuse_unread: Callable[[bytes], bytes | None] = lambda data: None,
     ) -> None:
+        self.refuse_unread = refuse_unread
         self._doors, self._framework, self._running = tuple(doors.items()), framework, running
         self._header_limit = header_limit
 

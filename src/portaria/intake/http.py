@@ -43,6 +43,7 @@ from portaria.intake.archive import Acceptance, Arrival, kept_headers
 from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
 from portaria.intake.group_commit import GroupCommit, Unavailable
+from portaria.intake.pressure import TOO_MUCH, Pressure
 from portaria.intake.refusals import RefusalNotices
 from portaria.intake.sessions import Secrets, Session, SessionDirectory
 from portaria.intake.settle import settle
@@ -81,12 +82,13 @@ class Intake:
     installation: Secrets
     refusals: RefusalNotices
     limits: Limits
+    pressure: Pressure
     reading: Reading = field(default_factory=lambda: Reading(64 * 1024 * 1024))
 
     @asynccontextmanager
     async def running(self, grace: float) -> AsyncIterator[None]:
         """Its loops. At the end first attempts get `grace` seconds; then nothing more is written."""
-        loops = (self.archive, self.accept, self.directory, self.backlog)
+        loops = (self.archive, self.accept, self.directory, self.backlog, self.pressure)
         self.first_attempts.start()
         for loop in loops:
             loop.start()
@@ -113,15 +115,34 @@ class Intake:
             await respond_unread(headers, receive, send, refuse(refusal))
             return
         started = time.monotonic()
-        row = uuid7()
-        try:
-            answer = await self._take_in(row, session, raw, scope["headers"], headers, started)
-        except Refusal as refusal:
-            log.info("webhook_refused", row=str(row), status=refusal.status, code=refusal.code)
-            answer = refuse(refusal)
+        answer = await self._answer(session, raw, scope["headers"], headers, started)
         _counter(str(answer.document.get("code", answer.document.get("status")))).inc()
         ANSWER_SECONDS.observe(time.monotonic() - started)
         await respond(send, answer)
+
+    async def _answer(
+        self,
+        session: Session | None,
+        raw: bytes,
+        all_headers: Headers,
+        headers: Mapping[bytes, bytes],
+        started: float,
+    ) -> Answer:
+        """The answer to a delivery that was read; refused at once when this process could not keep up."""
+        if not self.pressure.admits():
+            return refuse(TOO_MUCH)
+        row, done = uuid7(), False
+        self.pressure.begin()
+        try:
+            answer = await self._take_in(row, session, raw, all_headers, headers, started)
+            done = True
+            return answer
+        except Refusal as refusal:
+            log.info("webhook_refused", row=str(row), status=refusal.status, code=refusal.code)
+            done = refusal.status != 503
+            return refuse(refusal)
+        finally:
+            self.pressure.end(answered=done)
 
     async def _route(self, scope: Scope) -> Session | None:
         """The session of a channel's own URL, None for the installation's. 405, 404, 503."""

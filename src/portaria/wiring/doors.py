@@ -12,6 +12,7 @@ from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
 from portaria.intake.group_commit import Bounds, GroupCommit
 from portaria.intake.http import Intake, Limits
+from portaria.intake.pressure import Pressure
 from portaria.intake.refusals import RefusalNotices
 from portaria.intake.sessions import SessionDirectory, usable_secrets
 from portaria.settings import Settings
@@ -42,6 +43,7 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
         ),
         refusals=RefusalNotices(db),
         limits=Limits(config.body_limit, config.header_limit, config.body_within, within),
+        pressure=Pressure(within=within),
     )
 
 

@@ -25,6 +25,10 @@ HEAD_WITHIN: Final = 30.0
 """Seconds from a connection's first moment, or a head's first byte, to the head's end; then 408."""
 
 
+def _refuse_nothing(data: bytes) -> bytes | None:
+    return None
+
+
 class PlainHttp(HttpToolsProtocol):
     """uvicorn's protocol without upgrades, whose heads end; no websocket is served here."""
 
@@ -32,9 +36,11 @@ class PlainHttp(HttpToolsProtocol):
     _in_body = False
     _head_bytes = 0
     _head_timer: asyncio.TimerHandle | None = None
+    _refuse_unread: Callable[[bytes], bytes | None]
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        self._refuse_unread = getattr(self.config.app, "refuse_unread", _refuse_nothing)
         self._head_timer = self.loop.call_later(HEAD_WITHIN, self._give_up_head)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -54,6 +60,9 @@ class PlainHttp(HttpToolsProtocol):
         super().on_message_complete()
 
     def data_received(self, data: bytes) -> None:
+        if self._between() and (answer := self._refuse_unread(data)) is not None:
+            self._answer_unread(answer)
+            return
         self._feed(data)
         if self._in_head:
             self._await_head(len(data))
@@ -61,6 +70,21 @@ class PlainHttp(HttpToolsProtocol):
             self._await_head(0)  # blank lines, which are no request
         elif self._head_timer is not None:
             self._head_came()
+
+    def _between(self) -> bool:
+        """Whether the next byte is the first of a request."""
+        return not (self._in_head or self._in_body or self._head_bytes or self.pipeline) and (
+            self.cycle is None or self.cycle.response_complete
+        )
+
+    def _answer_unread(self, answer: bytes) -> None:
+        """Too much to do: what a request costs must not be spent on refusing it."""
+        self._unset_keepalive_if_required()
+        self._head_came()
+        self.transport.write(answer)
+        self.timeout_keep_alive_task = self.loop.call_later(
+            self.timeout_keep_alive, self.timeout_keep_alive_handler
+        )
 
     def _await_head(self, came: int) -> None:
         self._head_bytes += came

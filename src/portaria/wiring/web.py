@@ -33,6 +33,10 @@ from portaria.wiring.basics import database_url, guarded, opened, secret_box
 from portaria.wiring.doors import build_incoming_events, build_intake, build_lead_forms
 from portaria.wiring.protocol import PlainHttp
 
+_ACCEPTS_A_TURN = 32
+"""libuv accepts one connection per listening descriptor and turn of its loop. A provider that opens one for
+each delivery would wait in line for it: under load a turn takes milliseconds.
+"""
 _API_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/schema")
 
 
@@ -44,7 +48,8 @@ async def run_web(config: Settings) -> None:
         ws="none", lifespan="on", access_log=False, log_config=None, server_header=False,
         timeout_keep_alive=75, timeout_graceful_shutdown=int(config.stop_grace), backlog=4096,
     )  # fmt: skip
-    await uvicorn.Server(web).serve()
+    listener = web.bind_socket()
+    await uvicorn.Server(web).serve([listener, *(listener.dup() for _ in range(_ACCEPTS_A_TURN - 1))])
 
 
 def web_app(config: Settings) -> Front:
@@ -88,7 +93,13 @@ def web_app(config: Settings) -> Front:
         app = api if scope.get("path", "").startswith(_API_PATHS) else console
         await app(scope, receive, send)
 
-    return Front(doors, framework, running, header_limit=config.header_limit)
+    return Front(
+        doors,
+        framework,
+        running,
+        header_limit=config.header_limit,
+        refuse_unread=intake.pressure.refuse_unread,
+    )
 
 
 def build_framework(config: Settings, db: Database, pages_db: Database, hub: Hub) -> tuple[App, App]:
