@@ -46,7 +46,9 @@ class Plan:
 
 @dataclass
 class Outcome:
-    """What came back. Times in milliseconds; `rate`: 2xx answers per second."""
+    """What came back. Times in milliseconds; `rate`: 2xx answers per second; `behind`: how late the
+    generator itself sent at worst.
+    """
 
     seconds: float
     rate: float
@@ -56,6 +58,7 @@ class Outcome:
     late: int
     unsent: int
     broken: int
+    behind: float
     began: float
     ids: list[int] = field(default_factory=list)
 
@@ -102,6 +105,7 @@ class _Run:
         self.accepted, self.refused = array.array("d"), array.array("d")
         self.ids: list[int] = []
         self.broken = self.late = 0
+        self.behind = 0.0
         self.began = 0.0
         self.first_counted = 0.0
         self.ends = 0.0
@@ -112,7 +116,7 @@ class _Run:
         good = sum(n for status, n in self.answers.items() if 200 <= status < 300)
         return Outcome(
             seconds, good / seconds, {str(k): v for k, v in sorted(self.answers.items())},
-            _summary(self.accepted), _summary(self.refused), self.late, unsent, self.broken, self.began,
+            _summary(self.accepted), _summary(self.refused), self.late, unsent, self.broken, self.behind * 1000, self.began,
             self.ids,
         )  # fmt: skip
 
@@ -177,6 +181,7 @@ class _Run:
         if self.next >= len(self.requests):
             raise SystemExit("more requests were answered than had been made: raise `most`")
         connection.number, connection.due = self.next, due
+        self.behind = max(self.behind, time.monotonic() - due)
         request = self.requests[self.next]
         self.next += 1
         try:

@@ -110,11 +110,12 @@ def _sustain(server: EmbeddedServer, scale: Scale, rate: float) -> dict[str, Any
     with site.process("worker") as worker, site.web() as (port, web):
         assert server.pid is not None
         pids = {"web": web.pid, "worker": worker.pid, "postgres": server.pid}
+        known = int(site.value("SELECT count(*) FROM messages"))
         size, before = database_bytes(site), {k: cpu_seconds(pid) for k, pid in pids.items()}
         outcome = _run(site, port, rate, scale.through_seconds)
         backlog, flat = site.waiting(), _is_flat(site, rate)
         site.drained(scale.drain_seconds)
-        messages = int(site.value("SELECT count(*) FROM messages")) or 1
+        messages = int(site.value("SELECT count(*) FROM messages")) - known or 1
         cpu = {k: (cpu_seconds(pid) - before[k]) * 1000 / messages for k, pid in pids.items()}
         resident = {k: resident_mib(pid) for k, pid in pids.items() if k != "postgres"}
         percentiles = [float(p) for p in site.value(_PERCENTILES) or []]
