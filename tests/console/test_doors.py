@@ -179,3 +179,51 @@ async def test_assets_are_kept_for_ever_under_an_address_of_their_content(street
     assert "immutable" not in (await browser.get(stale)).headers["cache-control"]
     for odd in ("/static/x/../app.py", "/static/x/%2e%2e/app.py", "/static/x/nothing.js", "/static/x/"):
         assert (await browser.get(odd)).status_code == 404, odd
+
+
+async def test_a_browser_is_subscribed_only_as_itself_and_the_test_says_when_push_is_off(
+    street: Street, make_shared: Factory
+) -> None:
+    agent = await street.member(make_shared.organization(), "agent")
+    keys = {
+        "p256dh": "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4",
+        "auth": "BTBZMqHH6r4Tts7J_aSIgg",
+    }
+    draft = {"endpoint": "https://push.example.com/abc", "keys": keys}
+    headers = {"x-csrf-token": agent.token}
+    assert (await agent.client.post("/profile/push", json=draft)).status_code == 403
+    assert (await agent.client.post("/profile/push", json=draft, headers=headers)).status_code == 204
+    count = "SELECT count(*) FROM push_subscriptions WHERE endpoint = 'https://push.example.com/abc'"
+    assert street.owner.execute(count).fetchone() == (1,)
+    local = {**draft, "endpoint": "http://127.0.0.1/abc"}
+    refused = await agent.client.post("/profile/push", json=local, headers=headers)
+    assert refused.status_code == 422
+    assert "Este navegador não pode ser avisado." in refused.text
+    assert (await agent.client.post("/profile/push", content=b"{", headers=headers)).status_code == 422
+    assert (await agent.post("/profile/push/test")).status_code == 409
+    assert (await agent.post("/profile/push/off", {"endpoint": draft["endpoint"]})).status_code == 204
+    assert street.owner.execute(count).fetchone() == (0,)
+
+
+async def test_a_lead_that_somebody_took_meanwhile_stays_theirs(street: Street, make_shared: Factory) -> None:
+    """H10: the form was made when nobody had it; the claim of whoever was faster stands."""
+    organization = make_shared.organization()
+    manager = await street.member(organization, "manager")
+    ana, bia = (make_shared.member(organization, name) for name in ("Ana", "Bia"))
+    contact, lead = uuid4(), uuid4()
+    street.owner.execute(
+        "INSERT INTO contacts (organization_id, id, name) VALUES (%s, %s, 'Rosa')", (organization, contact)
+    )
+    street.owner.execute(
+        "INSERT INTO crm_leads (organization_id, id, contact_id, title, source, owner_user_id)"
+        " VALUES (%s, %s, %s, 'Pedido', 'form', %s)",
+        (organization, lead, contact, ana),
+    )
+    answer = await manager.post(f"/leads/{lead}/assign", {"owner": str(bia), "seen_owner": ""})
+    assert answer.status_code == 409
+    assert "Outra pessoa pegou este lead nesse meio-tempo" in answer.text
+    owner = "SELECT owner_user_id FROM crm_leads WHERE id = %s"
+    assert street.owner.execute(owner, (lead,)).fetchone() == (ana,)
+    again = await manager.post(f"/leads/{lead}/assign", {"owner": str(bia), "seen_owner": str(ana)})
+    assert again.status_code == 303
+    assert street.owner.execute(owner, (lead,)).fetchone() == (bia,)

@@ -69,7 +69,7 @@ class Language:
     def ago(self, at: datetime, now: datetime | None = None) -> str:
         """How long ago, roughly: `há 5 minutos`."""
         past = (now or datetime.now(UTC)) - at
-        return dates.format_timedelta(-past, add_direction=True, threshold=1.2, locale=self.locale)
+        return dates.format_timedelta(-past, add_direction=True, threshold=1, locale=self.locale)
 
     def span(self, length: timedelta | float) -> str:
         """A length of time, roughly; a number is of seconds."""
@@ -77,7 +77,7 @@ class Language:
         if 0 < seconds < 1:
             return f"{numbers.format_decimal(seconds * 1000, '#,##0', locale=self.locale)} ms"
         return dates.format_timedelta(
-            timedelta(seconds=seconds), threshold=1.2, format="short", locale=self.locale
+            timedelta(seconds=seconds), threshold=1, format="short", locale=self.locale
         )
 
     def local(self, at: datetime) -> datetime:
