@@ -35,16 +35,22 @@ class FrontDesk:
     doors: Doors
     worlds: list[list[Delivery]] = field(default_factory=list)
     tallies: list[Tally] = field(default_factory=list)
+    urls: list[str] = field(default_factory=list)
 
     def begin(self, events: int) -> tuple["asyncio.Task[None]", Tally]:
         """Starts sending new deliveries, each until it is answered 2xx or its sender gives up."""
         first = sum(map(len, self.worlds))
         world = make_world(self.doors, events, seed=first, first=first)
-        senders = Senders(world, [self.url], seed=first)
+        self.moves()
+        senders = Senders(world, self.urls, seed=first)
         senders.allowed = events
         self.worlds.append(world)
         self.tallies.append(senders.tally)
         return asyncio.create_task(senders.run()), senders.tally
+
+    def moves(self) -> None:
+        """From now on everybody sends to `url`."""
+        self.urls[:] = [self.url]
 
     async def send(self, events: int) -> Tally:
         sending, tally = self.begin(events)
