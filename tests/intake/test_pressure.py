@@ -1,10 +1,13 @@
 """A process refuses at once what it could not answer in time, and only then (spec 2.2)."""
 
+import asyncio
 import json
+import time
 
 import pytest
 
 from portaria.intake.pressure import Pressure
+from tests.intake.conftest import until
 
 
 class Clock:
@@ -116,3 +119,21 @@ def test_anything_else_is_left_to_the_server(data: bytes) -> None:
 
 def test_nothing_is_refused_unread_while_there_is_room() -> None:
     assert Pressure(within=4.0).refuse_unread(delivery("Content-Length: 2")) is None
+
+
+async def test_a_loop_whose_turns_are_long_admits_nothing() -> None:
+    """Two long turns in a row; one alone may be the machine's doing."""
+    pressure = Pressure(within=0.1)
+    pressure.start()
+    try:
+        await asyncio.sleep(0.06)
+        time.sleep(0.2)  # noqa: ASYNC251 - the loop stands still: that is what is tested
+        await asyncio.sleep(0.01)
+        assert pressure.admits()
+        for _turn in range(2):
+            time.sleep(0.2)  # noqa: ASYNC251
+            await asyncio.sleep(0.001)
+        assert not pressure.admits()
+        await until(pressure.admits)
+    finally:
+        await pressure.stop()
