@@ -3755,7 +3755,7 @@ CREATE TRIGGER procrastinate_jobs_notify_queue_job_aborted_v1 AFTER UPDATE OF ab
 -- Name: procrastinate_jobs procrastinate_jobs_notify_queue_job_inserted_v1; Type: TRIGGER; Schema: public; Owner: -
 --
 
-CREATE TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 AFTER INSERT ON public.procrastinate_jobs FOR EACH ROW WHEN ((new.status = 'todo'::public.procrastinate_job_status)) EXECUTE FUNCTION public.procrastinate_notify_queue_job_inserted_v1();
+CREATE TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 AFTER INSERT ON public.procrastinate_jobs FOR EACH ROW WHEN (((new.status = 'todo'::public.procrastinate_job_status) AND ((new.queue_name)::text <> ALL ((ARRAY['events'::character varying, 'push'::character varying])::text[])))) EXECUTE FUNCTION public.procrastinate_notify_queue_job_inserted_v1();
 
 
 --
@@ -4683,4 +4683,5 @@ INSERT INTO public.schema_migrations (version) VALUES
     ('20261201000004'),
     ('20261201000005'),
     ('20261201000006'),
-    ('20261201000007');
+    ('20261201000007'),
+    ('20261201000008');

@@ -19,8 +19,9 @@ tried until it does. A worker whose database goes away keeps trying to come back
       │                 └── its worker fell silent: at once ───────────────────┤
       └────────────────────────────────────────────────────────────────────────┘
 
-Delayed jobs are found by polling every 0.5 s, new ones by NOTIFY. Each queue has its own fetch loop in
-every worker, so that a backlog in one does not hold up another.
+Delayed jobs are found by polling every 0.5 s, new ones by NOTIFY, save those that facts enqueue (queues
+`events` and `push`): a NOTIFY would make every such commit wait for the one before it. Each queue has its
+own fetch loop in every worker, so that a backlog in one does not hold up another.
 """
 
 from portaria.jobs.queue import Body, Job, Queue, alive, back_off, enqueue
