@@ -127,7 +127,7 @@ async def _serve(app_url: str, started: "Future[FrontDesk]", stop: threading.Eve
                 await asyncio.sleep(0.005)
             started.set_result(FrontDesk(url, db, minutes, asyncio.get_running_loop()))
             await asyncio.to_thread(stop.wait)
-            server.should_exit = server.force_exit = True
+            server.should_exit = True
             done.set()
             await asyncio.wait(tasks, timeout=5)
             for task in tasks:
