@@ -7,13 +7,14 @@ UV ?= uv
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --quiet --no-config
 
-.PHONY: help setup setup-dev run test check format bench crash fuzz demo lock clean
+.PHONY: help setup setup-dev run test check format bench crash mutants fuzz demo lock clean
 
 help:
 	@echo "run    the front desk on this machine: database, web, worker, demo organization"
 	@echo "test   every test          check   lint, types, imports, migrations, schema, docs"
 	@echo "bench  measurements        crash   kill -9 under load        demo  messages for the running front desk"
 	@echo "fuzz   anything at every door and page: FUZZ=20000 inputs, other ones each time"
+	@echo "mutants  a fault put into the code at a time: which test catches it"
 	@echo "lock   the requirements files anew (needs uv)                clean  remove .venv and caches"
 
 setup: $(VENV)/.runtime
@@ -62,6 +63,9 @@ bench: setup-dev
 
 crash: setup-dev
 	@$(BIN)/python -m tests.crash
+
+mutants: setup-dev
+	@$(BIN)/python scripts/mutants.py $(ARGS)
 
 fuzz: setup-dev
 	@FUZZ=$${FUZZ:-20000} $(BIN)/python -m pytest -q -s --timeout=3600 tests/fuzz $(ARGS)
