@@ -109,6 +109,10 @@ async def test_signing_out_ends_the_session_and_everywhere_ends_the_others(
     assert (await other.post("/profile/sign-out-everywhere")).status_code == 303
     assert (await other.get("/")).status_code == 200
     assert (await first.get("/")).headers["location"] == "/sign-in"
+    # Whoever was put out signs in again, with what is left of the old session still in the browser.
+    await first.get("/sign-in")
+    answer = await first.post("/sign-in", {"email": "ninguem@exemplo.test", "password": "errada-errada"})
+    assert answer.status_code == 401
     await other.get("/")
     assert (await other.post("/sign-out")).headers["location"] == "/sign-in"
     assert (await other.get("/")).headers["location"] == "/sign-in"
@@ -227,3 +231,23 @@ async def test_a_lead_that_somebody_took_meanwhile_stays_theirs(street: Street, 
     again = await manager.post(f"/leads/{lead}/assign", {"owner": str(bia), "seen_owner": str(ana)})
     assert again.status_code == 303
     assert street.owner.execute(owner, (lead,)).fetchone() == (bia,)
+
+
+async def test_whoever_left_the_organization_they_chose_goes_on_in_another_of_theirs(
+    street: Street, make_shared: Factory
+) -> None:
+    first, second = make_shared.organization("Primeira"), make_shared.organization("Segunda")
+    browser = await street.member(first, "agent")
+    [(user,)] = street.owner.execute(
+        "SELECT user_id FROM user_organizations WHERE organization_id = %s", (first,)
+    ).fetchall()
+    street.owner.execute("INSERT INTO user_organizations VALUES (%s, %s, 'viewer')", (second, user))
+    assert (await browser.post("/profile/organization", {"organization_id": str(second)})).status_code == 303
+    assert "Segunda" in (await browser.get("/")).text
+    street.owner.execute(
+        "UPDATE user_organizations SET revoked_at = now() WHERE organization_id = %s", (second,)
+    )
+    answer = await browser.get("/")
+    assert (answer.status_code, "Primeira" in answer.text) == (200, True)
+    other = make_shared.organization()
+    assert (await browser.post("/profile/organization", {"organization_id": str(other)})).status_code == 403

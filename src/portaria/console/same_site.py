@@ -38,7 +38,9 @@ async def check_request(request: AnyRequest) -> None:
 def visitors_token(request: AnyRequest, *, secure: bool) -> tuple[str, Cookie]:
     """A token for a form shown before the sign-in, and the cookie that it is compared with."""
     token = request.cookies.get(_COOKIE) or secrets.token_urlsafe(24)
-    return token, Cookie(
+    # Of a sign-in that has ended elsewhere the session may be left: then its token is the one compared.
+    known = request.session.get("csrf") if request.session else None
+    return known or token, Cookie(
         key=_COOKIE, value=token, max_age=_HALF_AN_HOUR, path="/", secure=secure, httponly=True,
         samesite="strict",
     )  # fmt: skip

@@ -9,7 +9,7 @@ from litestar import Request
 
 from portaria.console.language import Language, preferred
 from portaria.console.news import Mark, take_mark
-from portaria.db.pool import Database
+from portaria.db.pool import Connection, Database
 from portaria.errors import Refusal
 from portaria.identity.browser_sessions import renew_session
 from portaria.identity.principal import Principal, Role, find_principal
@@ -56,15 +56,25 @@ async def find_visitor(request: AnyRequest, db: Database) -> Visitor:
     known = request.session
     if "user_id" not in known:
         raise Refusal(401, "unauthenticated", "Sign in first.")
-    organization = known.get("organization_id")
+    chosen = known.get("organization_id")
     async with db.connection() as conn:
-        principal = await find_principal(
-            conn, UUID(known["user_id"]), known["epoch"], UUID(organization) if organization else None
+        principal = await _find(
+            conn, UUID(known["user_id"]), known["epoch"], UUID(chosen) if chosen else None
         )
         # Before anything else of the page is read: what happens from now on, the page is told of.
         mark = await take_mark(conn, principal.organization_id, operator=principal.is_operator)
     request.state["language"] = language = Language(principal.locale, principal.time_zone)
     return Visitor(principal, language, known["csrf"], mark)
+
+
+async def _find(conn: Connection, user_id: UUID, epoch: int, chosen: UUID | None) -> Principal:
+    """In the organization they chose; where they are no member any more, in their first."""
+    try:
+        return await find_principal(conn, user_id, epoch, chosen)
+    except Refusal as refusal:
+        if refusal.code != "not_a_member" or chosen is None:
+            raise
+        return await find_principal(conn, user_id, epoch)
 
 
 def remember(request: AnyRequest, signed_in: SignedIn, *, organization_id: UUID | None = None) -> None:

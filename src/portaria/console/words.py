@@ -37,6 +37,19 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "error": N_("Refused, or not to be understood: the error says why."),
         "dead": N_("Given up. Replay it, or look for it in the provider's panel."),
     },
+    "arrival_reason": {
+        "canal_arquivado": N_("The channel is archived"),
+        "conta_desconhecida": N_("The account is not one of ours"),
+        "webhook_de_teste": N_("The provider's test"), "outra_plataforma": N_("Another platform"),
+        "evento_desconhecido": N_("An event that is not known here"),
+        "duplicate": N_("It was in the CRM already"), "stale": N_("Something newer was known"),
+        "unknown_message": N_("It speaks of a message that is not known here"),
+        "invalid_signature": N_("The signature is missing or wrong"),
+        "invalid_json": N_("The body is no JSON object"),
+        "no_anchor": N_("It names nobody who can be found again"),
+        "not_accepted": N_("Never accepted, and nothing was promised"),
+        "erased": N_("Erased with the person it spoke of"),
+    },
     "signature": {"true": N_("Proven"), "false": N_("Refused"), "none": N_("Not looked at")},
     "event_status": {"pending": N_("Pending"), "processed": N_("Took effect"), "failed": N_("Failed")},
     "provider": {
@@ -81,6 +94,8 @@ WORDS: Final[Mapping[str, Mapping[str, str]]] = {
         "sem_rodizio": N_("The rule has no rotation any more, or is off: nobody was chosen."),
         "ja_tem_dono": N_("Somebody took this lead meanwhile: their claim stands."),
         "lead_inexistente": N_("The lead does not exist any more."),
+        "unknown_action": N_("The rule asks for an action that is not known here."),
+        "invalid_config": N_("The rule's action is not complete: look at its form."),
     },
     "skipped_because": {
         "pausado": N_("paused"), "revogado": N_("left the organization"), "viewer": N_("is a viewer"),
