@@ -52,7 +52,8 @@ BEGIN
     FOR v_identity IN
         SELECT wanted ->> 'kind' AS kind, wanted ->> 'value' AS value
         FROM jsonb_array_elements(p_message -> 'identities') AS wanted
-        WHERE NOT EXISTS (
+        -- For a new contact every one must be ours: what was free a moment ago may be taken by now.
+        WHERE v_fresh IS NOT NULL OR NOT EXISTS (
             SELECT 1 FROM contact_identities i
             WHERE i.organization_id = p_org AND i.kind = wanted ->> 'kind' AND i.value = wanted ->> 'value'
         )
