@@ -116,8 +116,8 @@ class _Run:
         good = sum(n for status, n in self.answers.items() if 200 <= status < 300)
         return Outcome(
             seconds, good / seconds, {str(k): v for k, v in sorted(self.answers.items())},
-            _summary(self.accepted), _summary(self.refused), self.late, unsent, self.broken, self.behind * 1000, self.began,
-            self.ids,
+            _summary(self.accepted), _summary(self.refused), self.late, unsent, self.broken,
+            self.behind * 1000, self.began, self.ids,
         )  # fmt: skip
 
     def _start_clock(self) -> None:
