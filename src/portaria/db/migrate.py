@@ -31,9 +31,7 @@ def migrate(owner_url: str, *, app_password: str = "") -> None:
     with psycopg.connect(owner_url, autocommit=True, connect_timeout=10) as conn:
         conn.execute(_sql("roles.sql"))
         if app_password:
-            conn.execute(
-                sql.SQL("ALTER ROLE portaria_app PASSWORD {}").format(sql.Literal(app_password))
-            )
+            conn.execute(sql.SQL("ALTER ROLE portaria_app PASSWORD {}").format(sql.Literal(app_password)))
         queue_schema.apply(conn)
         _dbmate(owner_url, encrypted=conn.pgconn.ssl_in_use)
         _functions(conn)

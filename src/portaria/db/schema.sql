@@ -95,8 +95,8 @@ $$;
 --
 
 CREATE FUNCTION public.fn_anchor_digest(p_org uuid, p_kind text, p_value text) RETURNS bytea
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT sha256(convert_to(p_org || '/' || p_kind || '/' || p_value, 'UTF8')) $$;
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$ SELECT sha256(convert_to(p_org::text || '/' || p_kind || '/' || p_value, 'UTF8')) $$;
 
 
 --
@@ -737,8 +737,8 @@ $_$;
 --
 
 CREATE FUNCTION public.fn_erased_id(p_org uuid, p_id text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    AS $$ SELECT 'erased:' || encode(sha256(convert_to(p_org || '/' || p_id, 'UTF8')), 'hex') $$;
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$ SELECT 'erased:' || encode(sha256(convert_to(p_org::text || '/' || p_id, 'UTF8')), 'hex') $$;
 
 
 --
