@@ -6,6 +6,7 @@ import pytest
 
 from portaria.db import pool
 from portaria.intake import sessions
+from portaria.push import hub
 from tests.conftest import TestDatabase
 from tests.faults.conftest import FrontDesk, OpenFrontDesk
 from tests.support.tcp_proxy import TcpProxy, proxied
@@ -27,6 +28,7 @@ async def desk(
 ) -> AsyncIterator[FrontDesk]:
     monkeypatch.setattr(pool, "patience", lambda statement_timeout: PATIENCE)
     monkeypatch.setattr(sessions, "_QUIET", 0.5)
+    monkeypatch.setattr(hub, "BEAT", 0.5)
     async with open_front_desk(database.owner_url, proxy.url, session_cache_ttl=0.5) as made:
         yield made
 
@@ -55,16 +57,18 @@ async def test_every_connection_goes_silent_and_everything_comes_in_all_the_same
 async def test_a_listening_connection_goes_silent_and_changes_are_seen_all_the_same(
     desk: FrontDesk, proxy: TcpProxy
 ) -> None:
-    """At first within the cache's time to live, then at once: somebody listens again."""
+    """At first within the cache's time to live, then at once: somebody listens again; so do the pages."""
     await desk.send(5)
-    [silent] = silence(desk, proxy, "portaria sessions")
+    silent = silence(desk, proxy, "portaria sessions") | silence(desk, proxy, "portaria live")
+    assert len(silent) == 2
     desk.owner.execute("UPDATE channel_sessions SET archived_at = now()")
     sending, tally = desk.begin(40)
     await until(lambda: any("canal_arquivado" in answer for answer in tally.answers))
     desk.owner.execute("UPDATE channel_sessions SET archived_at = NULL")
     await sending
-    query = "SELECT pid FROM pg_stat_activity WHERE application_name = 'portaria sessions'"
-    await until(lambda: [pid for (pid,) in desk.rows(query) if pid != silent])
+    for name in ("portaria sessions", "portaria live"):
+        query = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'"
+        await until(lambda: any(pid not in silent for (pid,) in desk.rows(query)))  # noqa: B023
 
 
 async def test_the_workers_pulse_goes_silent_and_beats_again(desk: FrontDesk, proxy: TcpProxy) -> None:

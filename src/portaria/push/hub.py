@@ -18,9 +18,8 @@ from uuid import UUID
 
 import psycopg
 import structlog
-from psycopg import AsyncConnection
 
-from portaria.db.pool import Connection, connection_options
+from portaria.db.pool import Connection, connect
 from portaria.db.queries import load_queries
 
 _Q = load_queries("portaria.push")
@@ -116,8 +115,7 @@ class Hub:
                     yield _event(*heard)
 
     async def _listen(self) -> None:
-        options: dict[str, Any] = connection_options(self._url, "portaria live", statement_timeout=5.0)
-        async with await AsyncConnection.connect(options.pop("conninfo"), **options) as conn:
+        async with await connect(self._url, "portaria live", statement_timeout=5.0) as conn:
             await conn.execute(f"LISTEN {CHANNEL}")
             await self._look(conn, aloud=False)
             self._tell_all(*_RESYNC)
