@@ -1,5 +1,6 @@
 """Every page: read by machines that read pages aloud, at 360 pixels, dark and light, names that attack."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,10 +29,11 @@ def scene(desk: FrontDesk, desk_database: TestDatabase) -> Iterator[Scene]:
         yield made
 
 
-def _visited(page: Page, scene: Scene) -> Iterator[str]:
+def _visited(page: Page, scene: Scene, *, without: str = r"(?!)") -> Iterator[str]:
     for path in scene.paths():
-        page.goto(path)
-        yield path
+        if not re.search(without, path):
+            page.goto(path)
+            yield path
 
 
 @pytest.mark.parametrize(
@@ -43,7 +45,9 @@ def test_axe_finds_nothing_serious(pages: Pages, scene: Scene, theme: str, rules
     email = pages.person(scene.organization, f"Chefe {ATTACK}", "admin", operator=True)
     page = pages.at_work(email, color_scheme=theme)
     page.context.add_init_script(AXE)
-    found = {path: problems for path in _visited(page, scene) if (problems := page.evaluate(_RUN, rules))}
+    # The dark changes colours alone, and these forms and filters have none of their own.
+    seen = _visited(page, scene, without=r"\?|/new|/re(play|process)$" if theme == "dark" else r"(?!)")
+    found = {path: problems for path in seen if (problems := page.evaluate(_RUN, rules))}
     assert not found, "\n".join(f"{path}: {problem}" for path in found for problem in found[path])
 
 
