@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -21,6 +22,8 @@ from portaria.telemetry import BATCH_ROWS
 
 Row = TypeVar("Row")
 _QUERY_CANCELED: Final = "57014"
+_SOON: Final = 0.003
+"""Seconds after which a batch in flight is a slow one, and the next no longer waits for it."""
 _READ_ONLY: Final = "25006"
 log = structlog.get_logger()
 
@@ -65,7 +68,7 @@ class GroupCommit(Generic[Row]):
         self._depth, self._bounds = depth, bounds
         self._queue: deque[_Waiting[Row]] = deque()
         self._bytes = 0
-        self._wake = asyncio.Event()
+        self._wake, self._finished = asyncio.Event(), asyncio.Event()
         self._running: dict[int, float] = {}
         self._batch_seconds = 0.0
         self._tasks: list[asyncio.Task[None]] = []
@@ -92,18 +95,21 @@ class GroupCommit(Generic[Row]):
         self._queue.append(waiting)
         self._bytes += size
         self._wake.set()
-        late = loop.call_later(within, _fail, waiting, Unavailable(f"{self._name}: not written in time"))
+        late = loop.call_later(within, self._give_up, waiting)
         try:
             return await waiting.done
         finally:
             late.cancel()
 
+    def _give_up(self, waiting: _Waiting[Row]) -> None:
+        _fail(waiting, Unavailable(f"{self._name}: not written in time"))
+
     def _expected_wait(self) -> float:
         """Seconds until a row that comes now is committed: the batches before it, at today's pace."""
-        now = time.monotonic()
-        slowest = max((now - since for since in self._running.values()), default=0.0)
         if len(self._running) < self._depth and not self._queue:
             return 0.0
+        oldest = next(iter(self._running.values()), None)
+        slowest = 0.0 if oldest is None else time.monotonic() - oldest
         batches = len(self._queue) // (self._bounds.batch_rows * self._depth) + 1
         return batches * max(self._batch_seconds, slowest)
 
@@ -121,12 +127,18 @@ class GroupCommit(Generic[Row]):
                     _fail_all(batch, Unavailable(f"{self._name}: failed"))
                 finally:
                     del self._running[number]
+                    self._finished.set()
         finally:
             if conn is not None:
                 await conn.close()
 
     async def _collect(self) -> list[_Waiting[Row]]:
         while True:
+            while self._queue and (hold := self._hold()) > 0:
+                self._finished.clear()
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(hold):
+                        await self._finished.wait()
             batch: list[_Waiting[Row]] = []
             while self._queue and len(batch) < self._bounds.batch_rows:
                 waiting = self._queue.popleft()
@@ -137,6 +149,15 @@ class GroupCommit(Generic[Row]):
                 return batch
             self._wake.clear()
             await self._wake.wait()
+
+    def _hold(self) -> float:
+        """Seconds to leave the rows to the successor of the batch in flight, which may be over any moment.
+
+        On a fast disk a second batch at once would only make both small; a slow one is found out by waiting.
+        """
+        if not self._running or len(self._queue) >= self._bounds.batch_rows:
+            return 0.0
+        return next(iter(self._running.values())) + _SOON - time.monotonic()
 
     async def _commit(self, conn: Connection | None, batch: list[_Waiting[Row]]) -> Connection | None:
         """Writes a batch; after a lost connection once more on a fresh one. Returns the live connection.

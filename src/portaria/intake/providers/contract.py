@@ -94,7 +94,9 @@ def block(parent: Body, name: str) -> Body:
 
 def optional_text(value: object, limit: int = NAME_LIMIT) -> str | None:
     """A text cleaned and cut; None when it is no text, or blank."""
-    return clean_cut(value, limit) if isinstance(value, str) and value and not value.isspace() else None
+    if not isinstance(value, str) or not value or value.isspace():
+        return None
+    return clean(value) if len(value) <= limit else clean_cut(value, limit)
 
 
 def optional_key(value: object) -> str | None:
