@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import structlog
 
 from bench import answer, footprint, growth, inbox, overload, report, rotation, targets, through
@@ -66,6 +67,7 @@ def run(scale: Scale, names: list[str], folder: Path) -> dict[str, Any]:
     clear_leftovers()
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     found: dict[str, Any] = {}
+    failed: dict[str, str] = {}
 
     def tell(line: str) -> None:
         print(f"{time.monotonic() - began:5.0f} s  {line}", flush=True)
@@ -73,14 +75,19 @@ def run(scale: Scale, names: list[str], folder: Path) -> dict[str, Any]:
     with embedded_server() as server:
         for name in names:
             tell(f"— {name}")
-            found[name] = _PARTS[name].measure(server, scale, tell)
+            try:
+                found[name] = _PARTS[name].measure(server, scale, tell)
+            except (RuntimeError, OSError, psycopg.Error) as error:
+                failed[name] = str(error)
+                tell(f"{name} could not be measured: {error}")
     expected = targets.check(found)
-    tables = [*(t for name in names for t in _PARTS[name].tables(found[name])), targets.table(expected)]
+    tables = [*(t for name in found for t in _PARTS[name].tables(found[name])), targets.table(expected)]
     report.show(tables)
     name = "latest" if scale is FULL and len(names) == len(_PARTS) else scale.name
     facts = {
         "scale": scale.name, "minutes": (time.monotonic() - began) / 60, "machine": machine,
-        "versions": report.versions(), "targets": [t.document for t in expected], "parts": found,
+        "versions": report.versions(),
+        "not_measured": failed, "targets": [t.document for t in expected], "parts": found,
     }  # fmt: skip
     tell(f"written to {report.write(folder, name, facts, [tables[-1], *tables[:-1]])}")
     return found

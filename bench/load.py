@@ -115,10 +115,18 @@ class _Run:
         seconds = min(time.monotonic(), self.ends) - self.first_counted
         good = sum(n for status, n in self.answers.items() if 200 <= status < 300)
         return Outcome(
-            seconds, good / seconds, {str(k): v for k, v in sorted(self.answers.items())},
-            _summary(self.accepted), _summary(self.refused), self.late, unsent, self.broken,
-            self.behind * 1000, self.began, self.ids,
-        )  # fmt: skip
+            seconds=seconds,
+            rate=good / seconds,
+            answers={str(status): many for status, many in sorted(self.answers.items())},
+            accepted=_summary(self.accepted),
+            refused=_summary(self.refused),
+            late=self.late,
+            unsent=unsent,
+            broken=self.broken,
+            behind=self.behind * 1000,
+            began=self.began,
+            ids=self.ids,
+        )
 
     def _start_clock(self) -> None:
         self.began = time.monotonic()

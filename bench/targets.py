@@ -90,7 +90,7 @@ def _overload(found: Any) -> list[Target]:
                 False,
                 "requests",
             ),
-            Target(f"overload, {disk}: answered 200, not ingested", outcome.missing, 0, False, "messages"),
+            Target(f"overload, {disk}: answered 200, lost", outcome.missing, 0, False, "messages"),
         ]
     return made
 
