@@ -87,8 +87,21 @@ def kind_of(address: str) -> str:
     return re.sub(r"[0-9a-f-]{36}", "{id}", urlsplit(address).path)
 
 
+def erase_somebody(target: Target) -> None:
+    """A contact, a conversation and a lead without a person."""
+    [(contact,)] = target.rows(
+        "SELECT contact_id FROM messages WHERE organization_id = %s AND external_id = 'planted-1'",
+        target.organization_id,
+    )
+    answer = target.send(
+        "POST", f"/api/v1/contacts/{contact}/erase", b"", {"Authorization": f"Bearer {target.token}"}
+    )
+    assert answer.status_code == 200, answer.text
+
+
 def test_no_page_is_poisoned(target: Target) -> None:
     plant(target)
+    erase_somebody(target)
     browser = sign_in(target)
     waiting, seen = ["/"], {"/"}
     kinds: Counter[str] = Counter()
