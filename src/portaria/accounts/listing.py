@@ -18,7 +18,9 @@ Status = Literal["pending", "processed", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class IncomingEvent:
-    """An event as it stands. Times are UTC. `payload` is the body as it came; None in lists."""
+    """An event as it stands. Times are UTC. `payload` is the body as it came, empty since
+    `body_emptied_at`; None in lists.
+    """
 
     id: UUID
     event_id: str
@@ -30,6 +32,7 @@ class IncomingEvent:
     error_message: str | None
     received_at: datetime
     processed_at: datetime | None
+    body_emptied_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ SELECT id, fn_reprocess_incoming_event(id, false, %(actor)s) FROM chosen ORDER B
 -- The sender's time is read without a zone: in the session's own it may lie beyond the year 9999.
 -- name: find
 SELECT id, event_id, event_type, occurred_at AT TIME ZONE 'UTC' AS occurred_at, payload, status, attempts,
-    error_message, received_at, processed_at
+    error_message, received_at, processed_at, body_emptied_at
 FROM incoming_events WHERE id = %(id)s;
 
 -- name: find_by_event_id
@@ -46,7 +46,7 @@ SELECT id FROM incoming_events WHERE event_id = %(event_id)s;
 
 -- name: list
 SELECT id, event_id, event_type, occurred_at AT TIME ZONE 'UTC' AS occurred_at, NULL AS payload, status,
-    attempts, error_message, received_at, processed_at
+    attempts, error_message, received_at, processed_at, body_emptied_at
 FROM incoming_events
 WHERE (%(status)s::text IS NULL OR status = %(status)s)
     AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
