@@ -105,6 +105,8 @@ class Intake:
         session: Session | None = None
         try:
             session = await self._route(scope)
+            if session is not None:  # whose answer is measured (intake.overview)
+                scope.setdefault("state", {})["organization_id"] = session.organization_id
             raw = await self._read(scope["headers"], headers, receive)
         except ClientGone:
             return

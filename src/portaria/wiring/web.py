@@ -25,13 +25,16 @@ from portaria.identity.throttle import Throttle, ThrottleLimits
 from portaria.identity.tokens import Tokens
 from portaria.intake.by_hand import Replayed, replay_by_hand
 from portaria.intake.http import PREFIX as INTAKE_PREFIX
+from portaria.intake.overview.minutes import Measured, Minutes
 from portaria.intake.readiness import check_promise
 from portaria.push import Hub
+from portaria.push.greeting import Greeter
 from portaria.settings import Settings
 from portaria.telemetry import configure_logging
 from portaria.wiring.basics import database_url, guarded, opened, secret_box
 from portaria.wiring.doors import build_incoming_events, build_intake, build_lead_forms
 from portaria.wiring.protocol import PlainHttp
+from portaria.wiring.push import build_greeter
 
 _ACCEPTS_A_TURN = 32
 """libuv accepts one connection per listening descriptor and turn of its loop. A provider that opens one for
@@ -68,22 +71,27 @@ def web_app(config: Settings) -> Front:
     lost = LostDeliveries(db)
     hub = Hub(url)
     forms = build_lead_forms(config, db, intake)
-    api, console = build_framework(config, db, pages_db, hub)
+    minutes = Minutes(db)
+    greeter = build_greeter(config)
+    api, console = build_framework(config, db, pages_db, hub, greeter)
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:
         async with opened(db), opened(pages_db), opened(ingest_db), opened(lookup_db), guarded(db):
-            listening = asyncio.create_task(hub.run())
+            loops = [asyncio.create_task(hub.run()), asyncio.create_task(minutes.run())]
             try:
                 async with intake.running(config.stop_grace):
                     yield
             finally:
-                listening.cancel()
-                await asyncio.gather(listening, return_exceptions=True)
+                for loop in loops:
+                    loop.cancel()
+                await asyncio.gather(*loops, return_exceptions=True)
                 await lost.stop()
+                if greeter is not None:
+                    await greeter.close()
 
     doors: dict[str, App] = {
-        INTAKE_PREFIX: intake,
+        INTAKE_PREFIX: Measured(intake, minutes, _organization_of),
         EVENTS_PREFIX: build_incoming_events(config, db, lost),
         FORMS_PREFIX: forms,
         FORM_PAGE_PREFIX: forms,
@@ -102,7 +110,15 @@ def web_app(config: Settings) -> Front:
     )
 
 
-def build_framework(config: Settings, db: Database, pages_db: Database, hub: Hub) -> tuple[App, App]:
+def _organization_of(scope: Scope) -> UUID | None:
+    """Whose delivery was answered, on a channel's own URL; that of the installation's is nobody's here."""
+    found: UUID | None = scope.get("state", {}).get("organization_id")
+    return found
+
+
+def build_framework(
+    config: Settings, db: Database, pages_db: Database, hub: Hub, greeter: Greeter | None
+) -> tuple[App, App]:
     """API and console, two applications of the framework that share everything below them."""
     box, passwords = secret_box(config), Passwords()
     throttle = Throttle(
@@ -130,7 +146,7 @@ def build_framework(config: Settings, db: Database, pages_db: Database, hub: Hub
             db=pages_db, box=box,
             sessions=BrowserSessionConfig(sessions, secure=config.address.startswith("https://")),
             passwords=passwords, throttle=throttle, replay=replay, on_revoke=release_leads,
-            address=config.address,
+            address=config.address, hub=hub, push=greeter,
         )
     )  # fmt: skip
     return api, console  # type: ignore[return-value]

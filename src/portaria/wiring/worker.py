@@ -17,10 +17,11 @@ from portaria.intake.replay import Pace, run_replay
 from portaria.intake.retention import empty_arrivals
 from portaria.jobs import Queue, Runner
 from portaria.jobs.rounds import run_rounds
-from portaria.push import Courier, Vapid
+from portaria.push import Courier
 from portaria.settings import Settings
 from portaria.telemetry import configure_logging
-from portaria.wiring.basics import NotConfigured, database_url, guarded, opened
+from portaria.wiring.basics import database_url, guarded, opened
+from portaria.wiring.push import build_courier
 
 _TIDIES_EVERY = 600.0
 
@@ -37,7 +38,9 @@ async def run_worker(config: Settings) -> None:
     )
     queue = Queue(Database(url, name="portaria jobs", size=4 * config.worker_concurrency + 2))
     async with opened(replay_db), opened(queue.db), guarded(replay_db), AsyncExitStack() as stack:
-        register_jobs(config, queue, build_courier(config, stack))
+        if (courier := build_courier(config)) is not None:
+            stack.push_async_callback(courier.close)
+        register_jobs(config, queue, courier)
         runner = Runner(queue, concurrency=config.worker_concurrency)
         pace = Pace(at_once=config.replay_concurrency)
         await asyncio.gather(
@@ -68,16 +71,3 @@ def register_jobs(config: Settings, queue: Queue, courier: Courier | None) -> No
 
     Processor(queue.db, UseCases(), use_case_within=config.use_case_within).register(queue)
     events.register(queue, on_fact=run_rules, on_assigned=on_assigned)
-
-
-def build_courier(config: Settings, stack: AsyncExitStack) -> Courier | None:
-    """Who sends Web Push; None without a VAPID key. Raises NotConfigured for one that cannot be used."""
-    key = config.vapid_private_key.get_secret_value()
-    if not key:
-        return None
-    try:
-        courier = Courier(Vapid(key, config.vapid_subject))
-    except ValueError as error:
-        raise NotConfigured(f"PORTARIA_VAPID_PRIVATE_KEY, PORTARIA_VAPID_SUBJECT: {error}.") from None
-    stack.push_async_callback(courier.close)
-    return courier
