@@ -4,6 +4,7 @@ The tests run as the application's login, which is neither owner nor superuser: 
 security would never be in force (design 4).
 """
 
+import asyncio
 import itertools
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -20,6 +21,15 @@ from tests.support.postgres import start_test_server
 
 APP_PASSWORD = "only-for-tests-9b1f"
 _numbers = itertools.count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """The browser's driver leaves its event loop marked as running in this thread (it lives in a greenlet);
+    an asynchronous test that comes next in the same process needs the mark gone.
+    """
+    if "browser" not in item.keywords:
+        asyncio._set_running_loop(None)
 
 
 @dataclass(frozen=True)
