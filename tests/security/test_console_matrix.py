@@ -93,7 +93,8 @@ async def test_a_session_of_one_organization_does_not_open_another_by_its_id(vis
         if page.method == "GET":
             answer = await visits.ask(cookie, "GET", page.url(theirs))
             assert theirs.mark not in answer.text
-            assert answer.status_code != 200, page.path
+            if page.parameters:
+                assert answer.status_code in (403, 404), page.path
     switched = await visits.ask(
         await visits.cookie(ours.people["admin"]), "POST", "/profile/organization",
         data={"organization_id": str(theirs.id)},

@@ -74,7 +74,7 @@ class TcpProxy:
         self._marker = marker
 
     def hold(self, holding: bool = True) -> None:
-        """While holding, nothing that the server says comes through: a server that does not answer."""
+        """While holding, nothing comes through, either way: a server that is silent."""
         if holding:
             self._flowing.clear()
         else:
@@ -110,6 +110,7 @@ class TcpProxy:
         with suppress(OSError):
             while data := await reader.read(65_536):
                 await line.heard.wait()
+                await self._flowing.wait()
                 if self._marker is not None and self._marker in data:
                     self._marker = None
                     line.loses_answer = True
