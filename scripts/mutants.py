@@ -93,12 +93,13 @@ def _first_failure(copy: Path, tests: Sequence[str]) -> str | None:
     """The first of the tests to fail, in this copy of the code. Raises DidNotRun."""
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-x", "-rfE", "-p", "no:cacheprovider", *tests],
-        cwd=copy, env={**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy}"},
+        cwd=copy,
+        env={**os.environ, "PYTHONPATH": f"{copy / 'src'}:{copy}", "TMPDIR": str(copy.parent)},
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode == 0:
         return None
-    if failed := re.search(r"^FAILED (\S+)", done.stdout, re.MULTILINE):
+    if failed := re.search(r"^FAILED (.+?)(?: - |$)", done.stdout, re.MULTILINE):
         return failed[1]
     raise DidNotRun(f"the tests could not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
 

@@ -21,7 +21,7 @@ class Managed:
 
     def __init__(self, name: str, environment: Mapping[str, str], log: Path) -> None:
         self.name, self.log = name, log
-        self.environment = {**os.environ, **environment}
+        self.environment = {**surroundings(), **environment}
         self.due: float | None = None
         self.thaws_at: float | None = None
         self.died_alone: list[int] = []
@@ -83,6 +83,12 @@ class Managed:
         if self._popen is not None and self._popen.poll() is None:
             with suppress(ProcessLookupError):
                 self._popen.send_signal(number)
+
+
+def surroundings() -> dict[str, str]:
+    """This process's environment without the settings of an installation that somebody has set here."""
+    ours = ("PORTARIA_", "DATABASE_URL", "ACCOUNTS_WEBHOOK_")
+    return {name: value for name, value in os.environ.items() if not name.startswith(ours)}
 
 
 def free_port() -> int:

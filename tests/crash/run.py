@@ -1,7 +1,6 @@
 """A whole run: load and kills, calm, every id looked up."""
 
 import asyncio
-import os
 import signal
 import subprocess
 import sys
@@ -15,6 +14,7 @@ from tests.crash import checks
 from tests.crash.chaos import Chaos, Hits
 from tests.crash.desk import Installation
 from tests.crash.plan import REQUIRED, STEPS, make_plan
+from tests.crash.processes import surroundings
 from tests.crash.senders import Senders, Tally
 from tests.crash.world import make_world
 
@@ -107,7 +107,7 @@ def _replay(place: Installation) -> list[str]:
     """`portaria replay`, as an operator would."""
     done = subprocess.run(
         [sys.executable, "-m", "portaria", "replay"],
-        env={**os.environ, "DATABASE_URL": place.app_url}, capture_output=True, text=True, check=False,
+        env={**surroundings(), "DATABASE_URL": place.app_url}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return [] if done.returncode == 0 else [f"portaria replay: {done.stderr}"]
 

@@ -40,13 +40,13 @@ def no_trouble(owner: psycopg.Connection) -> int:
 
 
 @pytest.mark.parametrize(
-    "sqlstate", ["40P01 deadlock", "40001 serialization", "57014 statement timeout", "53100 disk full"]
+    "sqlstate", ["40P01-deadlock", "40001-serialization", "57014-statement-timeout", "53100-disk-full"]
 )
 async def test_one_write_in_ten_fails_and_nothing_is_lost_or_doubled(desk: FrontDesk, sqlstate: str) -> None:
-    trouble(desk.owner, sqlstate.split()[0])
-    tally = await desk.send(60)
+    trouble(desk.owner, sqlstate[:5])
+    tally = await desk.send(45)
     assert no_trouble(desk.owner) > 20
-    assert len(tally.answered) > 40
+    assert len(tally.answered) > 30
     assert not any(answer.endswith("without a code") for answer in tally.answers)
     await desk.rest()
     assert desk.look() == {}

@@ -16,9 +16,9 @@ async def test_what_could_not_be_marked_has_no_effect(desk: FrontDesk) -> None:
         f"CREATE TRIGGER refuse BEFORE UPDATE ON webhook_events_log FOR EACH ROW WHEN {MARKED}"
         " EXECUTE FUNCTION refuse()"
     )
-    sending, tally = desk.begin(30)
-    await until(lambda: tally.answers["message 503 unavailable"] >= 15)
-    assert desk.rows("SELECT count(*) > 5 FROM webhook_events_log WHERE status = 'received'") == [(True,)]
+    sending, tally = desk.begin(16)
+    await until(lambda: tally.answers["message 503 unavailable"] >= 8)
+    assert desk.rows("SELECT count(*) > 4 FROM webhook_events_log WHERE status = 'received'") == [(True,)]
     assert desk.rows("SELECT external_id FROM messages") == []
     assert desk.rows("SELECT id FROM event_log WHERE entity_kind = 'message'") == []
     desk.owner.execute("DROP TRIGGER refuse ON webhook_events_log")
