@@ -23,7 +23,7 @@ from portaria.ids import uuid7
 from portaria.intake.providers import samples
 from tests.api.world import World
 from tests.conftest import APP_PASSWORD, app_url
-from tests.security.processes import ROOT, environment, free_port, running
+from tests.security.processes import ROOT, environment, free_port, running, until
 from tests.support.factory import Factory
 from tests.support.http import SECRET_KEY
 from tests.support.postgres import ThrowawayServer, start_test_server
@@ -96,12 +96,14 @@ def contents(url: str) -> dict[str, str]:
 
 @contextmanager
 def in_use(target: str, folder: Path) -> Iterator[None]:
-    """Web and worker on the restored database."""
+    """A worker on the restored database, seen by it."""
     given = {
         "DATABASE_URL": app_url(target), "PORTARIA_SECRET_KEY": SECRET_KEY, "PORTARIA_LOG_LEVEL": "error",
         "PORTARIA_REPLAY_EVERY": "600",
     }  # fmt: skip
-    with running(folder, free_port(), given):
+    with running(folder, free_port(), given, ["worker"]), psycopg.connect(target, autocommit=True) as owner:
+        seen = "SELECT 1 FROM procrastinate_workers WHERE last_heartbeat > now() - interval '9 seconds'"
+        until(lambda: owner.execute(seen).fetchone())
         yield
 
 
@@ -148,13 +150,13 @@ def test_a_mistake_is_undone_to_the_moment_before_it(backup: Path, tmp_path: Pat
         with psycopg.connect(url, autocommit=True) as owner:
             furnished(owner)
             before = contents(url)
-            [(until,)] = owner.execute("SELECT clock_timestamp()::text").fetchall()
+            [(moment,)] = owner.execute("SELECT clock_timestamp()::text").fetchall()
             owner.execute("DELETE FROM crm_leads")
             owner.execute("SELECT pg_switch_wal()")
         EmbeddedServer.stop(server, 30.0)  # a fast shutdown archives what is left
         restored = ThrowawayServer(Path(f"{server.data_dir}-restored"))
         place = lodging.settle(restored.data_dir)
-        follow("point-in-time", server, BACKUP=str(backup), PGDATA=str(place.cluster), UNTIL=until)
+        follow("point-in-time", server, BACKUP=str(backup), PGDATA=str(place.cluster), UNTIL=moment)
         if place.uid is not None and place.gid is not None:
             for path in (place.cluster, *place.cluster.rglob("*")):
                 os.chown(path, place.uid, place.gid)

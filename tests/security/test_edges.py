@@ -33,10 +33,8 @@ async def desk(database: TestDatabase) -> AsyncIterator[httpx.AsyncClient]:
 
 
 ELSEWHERE = [
-    "https://evil.example", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example",
-    "/\t/evil.example", "/\n/evil.example", "http:evil.example", "javascript:alert(1)", "evil.example",
-    "/%0d%0aSet-Cookie:x=y", "/\r\nSet-Cookie: x=y", "https:/evil.example", "/..//evil.example", "",
-    "/\u2028/evil.example", "/leads\\@evil.example", " //evil.example",
+    "https://evil.example", "//evil.example", "/\\evil.example", "/\t/evil.example", "javascript:alert(1)",
+    "/\r\nSet-Cookie: x=y", "https:/evil.example", "/..//evil.example", "/\u2028/evil.example",
 ]  # fmt: skip
 
 
