@@ -25,6 +25,9 @@ from tests.crash.world import Delivery, Doors, make_world
 from tests.support.http import make_settings, serving
 from tests.support.waiting import until
 
+OURS = "FROM pg_stat_activity WHERE datname = current_database() AND usename = 'portaria_app'"
+"""The installation's connections; other tests' databases are on the same server."""
+
 
 @dataclass
 class FrontDesk:

@@ -22,7 +22,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.conftest import APP_PASSWORD, TestDatabase
 from tests.crash.processes import free_port
-from tests.faults.conftest import OpenFrontDesk
+from tests.faults.conftest import OURS, OpenFrontDesk
 from tests.support.processes import until as until_now
 from tests.support.waiting import until
 
@@ -77,14 +77,13 @@ async def test_behind_a_transaction_pooler_nothing_is_lost_or_doubled(
     open_front_desk: OpenFrontDesk, database: TestDatabase, pooled_url: str, limits: None
 ) -> None:
     """Also when its connections to the server are ended under load."""
-    ours = "FROM pg_stat_activity WHERE usename = 'portaria_app'"
     async with open_front_desk(database.owner_url, pooled_url, session_cache_ttl=0.5) as desk:
         tally = await desk.send(40)
         assert len(tally.answered) > 30
-        assert desk.rows(f"SELECT count(*) {ours}")[0][0] <= POOL
+        assert desk.rows(f"SELECT count(*) {OURS}")[0][0] <= POOL
         sending, tally = desk.begin(30)
         await until(lambda: len(tally.answered) > 5)
-        desk.rows(f"SELECT pg_terminate_backend(pid) {ours}")
+        desk.rows(f"SELECT pg_terminate_backend(pid) {OURS}")
         await sending
         assert len(tally.answered) > 20
         await desk.rest()

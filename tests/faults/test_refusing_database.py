@@ -11,7 +11,9 @@ from tests.conftest import TestDatabase
 from tests.faults.conftest import FrontDesk
 from tests.support.waiting import until
 
-OURS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'portaria_app'"
+END_THEIRS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND usename = 'portaria_app'"
+)
 
 
 @contextmanager
@@ -31,7 +33,7 @@ def read_only_sessions(server: EmbeddedServer, name: str) -> Iterator[None]:
     """Set for the database: it holds for the sessions that begin meanwhile, as long as they last."""
     with psycopg.connect(server.url("postgres"), autocommit=True) as conn:
         conn.execute(f"ALTER DATABASE {name} SET default_transaction_read_only = on")
-        conn.execute(OURS)
+        conn.execute(END_THEIRS, (name,))
         yield
         conn.execute(f"ALTER DATABASE {name} RESET default_transaction_read_only")
 
@@ -41,7 +43,7 @@ def no_connection_left(server: EmbeddedServer, name: str) -> Iterator[None]:
     """The limit is reached (53300), and the connections that there were are gone."""
     with psycopg.connect(server.url("postgres"), autocommit=True) as conn:
         conn.execute(f"ALTER DATABASE {name} CONNECTION LIMIT 0")
-        conn.execute(OURS)
+        conn.execute(END_THEIRS, (name,))
         yield
         conn.execute(f"ALTER DATABASE {name} CONNECTION LIMIT -1")
 

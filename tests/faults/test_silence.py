@@ -8,7 +8,7 @@ from portaria.db import pool
 from portaria.intake import sessions
 from portaria.push import hub
 from tests.conftest import TestDatabase
-from tests.faults.conftest import FrontDesk, OpenFrontDesk
+from tests.faults.conftest import OURS, FrontDesk, OpenFrontDesk
 from tests.support.tcp_proxy import TcpProxy, proxied
 from tests.support.waiting import until
 
@@ -35,7 +35,7 @@ async def desk(
 
 def silence(desk: FrontDesk, proxy: TcpProxy, name: str = "%") -> set[int]:
     """Silences the connections of this name; returns their server processes."""
-    query = "SELECT pid FROM pg_stat_activity WHERE usename = 'portaria_app' AND application_name LIKE %s"
+    query = f"SELECT pid {OURS} AND application_name LIKE %s"
     pids = {pid for (pid,) in desk.owner.execute(query, (name,))}
     for line in proxy.lines:
         if line.backend in pids:
@@ -67,7 +67,7 @@ async def test_a_listening_connection_goes_silent_and_changes_are_seen_all_the_s
     desk.owner.execute("UPDATE channel_sessions SET archived_at = NULL")
     await sending
     for name in ("portaria sessions", "portaria live"):
-        query = f"SELECT pid FROM pg_stat_activity WHERE application_name = '{name}'"
+        query = f"SELECT pid {OURS} AND application_name = '{name}'"
         await until(lambda: any(pid not in silent for (pid,) in desk.rows(query)))  # noqa: B023
 
 

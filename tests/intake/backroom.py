@@ -145,7 +145,8 @@ class Backroom:
         return value
 
     def count(self, table: str, where: str = "true") -> int:
-        return int(self.one(f"SELECT count(*) FROM {table} WHERE {where}"))
+        here = " AND datname = current_database()" if table == "pg_stat_activity" else ""
+        return int(self.one(f"SELECT count(*) FROM {table} WHERE {where}{here}"))
 
     def facts(self) -> dict[str, int]:
         """How many of everything that ingestion makes."""

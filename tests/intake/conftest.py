@@ -94,7 +94,8 @@ class Desk:
         return value
 
     def count(self, table: str, where: str = "true") -> int:
-        return int(self.one(f"SELECT count(*) FROM {table} WHERE {where}"))
+        here = " AND datname = current_database()" if table == "pg_stat_activity" else ""
+        return int(self.one(f"SELECT count(*) FROM {table} WHERE {where}{here}"))
 
     def log_row(self, response: httpx.Response) -> dict[str, Any]:
         """The archived row that a JSON answer names."""
