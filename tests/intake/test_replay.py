@@ -458,7 +458,7 @@ async def test_a_database_that_refuses_writes_for_long_costs_no_message(room: Ba
     held = [await room.load(room.archived(room.message(conversation_id=f"t{n}"))) for n in range(40)]
     database, role = room.database.name, f"portaria_app IN DATABASE {room.database.name}"
     sessions = (
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
         f" WHERE datname = '{database}' AND usename = 'portaria_app'"
     )
     room.sql(f"ALTER ROLE {role} SET default_transaction_read_only = on; {sessions}")
