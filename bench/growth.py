@@ -6,17 +6,16 @@ Answering, a replay round, what people look at, and the rotation. History is mad
 import asyncio
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from uuid import UUID
 
-import httpx
 import psycopg
 
 from bench import bodies
 from bench.history import HEADERS, fill, rotation_of
 from bench.load import drive
-from bench.pages import looker
+from bench.pages import timed_looks
 from bench.report import Table, Teller
 from bench.scale import Scale
 from bench.site import Site, database_bytes, make_site
@@ -134,19 +133,8 @@ def _turns(site: Site, rule: UUID, scale: Scale) -> dict[str, float]:
 
 
 def _pages(site: Site) -> dict[str, float]:
-    """What people look at: the median of some looks at each page, as an admin."""
-    found = {}
-    with site.web() as (port, _web), httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
-        for name, look in looker(client, site):
-            took = [_timed(look) for _ in range(9)]
-            found[f"page {name}, ms"] = statistics.median(took) * 1000
-    return found
-
-
-def _timed(look: Callable[[], None]) -> float:
-    began = time.perf_counter()
-    look()
-    return time.perf_counter() - began
+    """The median of some looks at each page."""
+    return {f"page {name}, ms": statistics.median(took) * 1000 for name, took in timed_looks(site, 9)}
 
 
 def tables(found: Growth) -> list[Table]:

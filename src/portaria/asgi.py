@@ -222,7 +222,8 @@ class Front:
     """The doors in front of the framework, by path prefix; everything else is the framework's.
 
     `running` is entered before the first request and left after the last. `refuse_unread` is asked by the
-    protocol about bytes that it has not parsed: the whole answer, where there is too much to do.
+    protocol about bytes that it has not parsed: the whole answer, where there is too much to do. `endless`:
+    paths whose answers have no end of their own; a server that stops does not wait for them.
     """
 
     def __init__(
@@ -233,8 +234,9 @@ class Front:
         *,
         header_limit: int,
         refuse_unread: Callable[[bytes], bytes | None] = lambda data: None,
+        endless: frozenset[str] = frozenset(),
     ) -> None:
-        self.refuse_unread = refuse_unread
+        self.refuse_unread, self.endless = refuse_unread, endless
         self._doors, self._framework, self._running = tuple(doors.items()), framework, running
         self._header_limit = header_limit
 

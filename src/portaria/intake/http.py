@@ -103,10 +103,10 @@ class Intake:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = header_map(scope["headers"])
         session: Session | None = None
+        measured = scope.setdefault("state", {})
         try:
             session = await self._route(scope)
-            if session is not None:  # whose answer is measured (intake.overview)
-                scope.setdefault("state", {})["organization_id"] = session.organization_id
+            _measure_for(session, measured)
             raw = await self._read(scope["headers"], headers, receive)
         except ClientGone:
             return
@@ -117,7 +117,7 @@ class Intake:
             await respond_unread(headers, receive, send, refuse(refusal))
             return
         started = time.monotonic()
-        answer = await self._answer(session, raw, scope["headers"], headers, started)
+        answer = await self._answer(session, raw, scope["headers"], headers, started, measured)
         _counter(str(answer.document.get("code", answer.document.get("status")))).inc()
         ANSWER_SECONDS.observe(time.monotonic() - started)
         await respond(send, answer)
@@ -129,6 +129,7 @@ class Intake:
         all_headers: Headers,
         headers: Mapping[bytes, bytes],
         started: float,
+        measured: dict[str, object],
     ) -> Answer:
         """The answer to a delivery that was read; refused at once when this process could not keep up."""
         if not self.pressure.admits():
@@ -136,7 +137,7 @@ class Intake:
         row, done = uuid7(), False
         self.pressure.begin()
         try:
-            answer = await self._take_in(row, session, raw, all_headers, headers, started)
+            answer = await self._take_in(row, session, raw, all_headers, headers, started, measured)
             done = True
             return answer
         except Refusal as refusal:
@@ -182,6 +183,7 @@ class Intake:
         all_headers: Headers,
         headers: Mapping[bytes, bytes],
         started: float,
+        measured: dict[str, object],
     ) -> Answer:
         """Archive, judge, then accept or settle. A 200 is a promise: durable and accepted."""
         arrival = Arrival(
@@ -199,6 +201,7 @@ class Intake:
             raise unavailable(str(error)) from None
         ends = max(ends, time.monotonic() + _AT_LEAST)
         verdict = await self._judge(session, raw, headers, ends - time.monotonic())
+        _measure_for(getattr(verdict, "session", None), measured)
         if isinstance(verdict, NewMessageArrived):
             return await self._accept(row, verdict.session, raw, ends)
         return await settle(self.db, row, verdict, raw, within=ends - time.monotonic())
@@ -227,6 +230,12 @@ class Intake:
             AcceptedRow(row, session.organization_id, session.id, session.provider, raw)
         )
         return Answer(200, {"status": "accepted", "id": str(row)})
+
+
+def _measure_for(session: Session | None, measured: dict[str, object]) -> None:
+    """Tells whose answer is measured (intake.overview), as soon as it is known."""
+    if session is not None:
+        measured["organization_id"] = session.organization_id
 
 
 @cache

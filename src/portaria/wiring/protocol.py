@@ -43,6 +43,14 @@ class PlainHttp(HttpToolsProtocol):
         self._refuse_unread = getattr(self.config.app, "refuse_unread", _refuse_nothing)
         self._head_timer = self.loop.call_later(HEAD_WITHIN, self._give_up_head)
 
+    def shutdown(self) -> None:
+        """What has no end of its own is cut off: its browser asks anew by itself."""
+        endless: frozenset[str] = getattr(self.config.app, "endless", frozenset())
+        if self.cycle is not None and self.cycle.scope["path"] in endless:
+            self.transport.close()
+        else:
+            super().shutdown()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_came()
         super().connection_lost(exc)

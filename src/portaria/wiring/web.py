@@ -15,6 +15,7 @@ from portaria.api.deps import ApiDeps
 from portaria.asgi import App, Front, Receive, Scope, Send
 from portaria.console.app import create_console
 from portaria.console.deps import Console
+from portaria.console.pages.live import LIVE
 from portaria.crm.departure import release_leads
 from portaria.crm.forms.http import PAGE_PREFIX as FORM_PAGE_PREFIX
 from portaria.crm.forms.http import PREFIX as FORMS_PREFIX
@@ -91,7 +92,7 @@ def web_app(config: Settings) -> Front:
                     await greeter.close()
 
     doors: dict[str, App] = {
-        INTAKE_PREFIX: Measured(intake, minutes, _organization_of),
+        INTAKE_PREFIX: Measured(intake, minutes, organization_of),
         EVENTS_PREFIX: build_incoming_events(config, db, lost),
         FORMS_PREFIX: forms,
         FORM_PAGE_PREFIX: forms,
@@ -107,11 +108,12 @@ def web_app(config: Settings) -> Front:
         running,
         header_limit=config.header_limit,
         refuse_unread=intake.pressure.refuse_unread,
+        endless=frozenset({LIVE}),
     )
 
 
-def _organization_of(scope: Scope) -> UUID | None:
-    """Whose delivery was answered, on a channel's own URL; that of the installation's is nobody's here."""
+def organization_of(scope: Scope) -> UUID | None:
+    """Whose delivery was answered; None where nobody's account was named."""
     found: UUID | None = scope.get("state", {}).get("organization_id")
     return found
 

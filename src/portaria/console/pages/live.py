@@ -30,7 +30,10 @@ process that is told to stop does not wait long for its open pages."""
 _KINDS: Final = ("notice", "lead")
 
 
-@get("/live", media_type="text/event-stream")
+LIVE: Final = "/live"
+
+
+@get(LIVE, media_type="text/event-stream")
 async def listen(console: ConsoleDep, visitor: VisitorDep, seen: Typed = "") -> Stream:
     """The page's events: `changed` with the kinds of things that did, `badges` with what they count.
     `seen`: how things stood when the page was made.
