@@ -43,11 +43,13 @@ def drop(site: Site) -> None:
         conn.execute(f'DROP DATABASE "{site.name}" WITH (FORCE)'.encode())
 
 
-def fill(site: Site, rule: UUID, first: int, last: int) -> None:
+def fill(site: Site, rule: UUID, first: int, last: int, *, per_message: int = 5) -> None:
     """History from archived row `first` to row `last`, as `sql/fill.sql` makes it; analyzed and on disk."""
     given = {
         "first": first,
         "last": last,
+        "per_message": per_message,
+        "per_contact": per_message * 10,
         "org": site.demo.organization_id,
         "session": site.demo.channel_id,
         "member": site.demo.members[0].user_id,

@@ -21,10 +21,11 @@ SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_nu
     l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
     l.assigned_at, l.created_at, l.updated_at
 FROM (
-    SELECT * FROM crm_leads
+    SELECT organization_id, id FROM crm_leads
     WHERE organization_id = %(organization_id)s
     ORDER BY created_at DESC, id LIMIT 20000
-) AS l
+) AS latest
+JOIN crm_leads l ON l.organization_id = latest.organization_id AND l.id = latest.id
 JOIN organizations o ON o.id = l.organization_id
 JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
 LEFT JOIN users u ON u.id = l.owner_user_id
