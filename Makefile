@@ -42,7 +42,7 @@ run: setup
 test: setup-dev
 	@scripts/ensure-chromium
 	@scripts/ensure-pgbouncer
-	@$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup-dev
 	$(BIN)/ruff check

@@ -23,6 +23,15 @@ APP_PASSWORD = "only-for-tests-9b1f"
 _numbers = itertools.count(1)
 
 
+_LONG = ("tests/crash/", "tests/bench/", "tests/backup/", "tests/faults/", "tests/security/", "tests/browser/")
+"""Begun first (with `--no-loadscope-reorder`): whoever gets the longest last lets the others wait."""
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """The browser's driver leaves its event loop marked as running in this thread (it lives in a greenlet);
