@@ -23,7 +23,14 @@ APP_PASSWORD = "only-for-tests-9b1f"
 _numbers = itertools.count(1)
 
 
-_LONG = ("tests/crash/", "tests/bench/", "tests/backup/", "tests/faults/", "tests/security/", "tests/browser/")
+_LONG = (
+    "tests/crash/",
+    "tests/bench/",
+    "tests/backup/",
+    "tests/faults/",
+    "tests/security/",
+    "tests/browser/",
+)
 """Begun first (with `--no-loadscope-reorder`): whoever gets the longest last lets the others wait."""
 
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import psycopg
 import pytest
 
 from portaria.db.pool import Database
@@ -106,3 +107,21 @@ async def test_sigterm_does_not_wait_for_ever_and_leaves_the_rest_to_the_replay(
     rows = desk.rows("SELECT status, valid_signature, attempts, error_message FROM webhook_events_log")
     assert rows == [("received", True, 0, None)] * 4
     assert desk.count("messages") == 0
+
+
+async def test_while_many_wait_for_their_answer_one_is_tried_at_a_time(room: Backroom) -> None:
+    under_way = 100
+    firsts = FirstAttempts(room.db, at_once=4, waiting=100, under_way=lambda: under_way)
+    for number in range(8):
+        firsts.schedule(await room.load(room.archived(room.message(conversation_id=f"t{number}"))))
+    waiting = "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_message%%'"
+    with psycopg.connect(room.database.owner_url) as other:
+        other.execute("LOCK TABLE messages IN EXCLUSIVE MODE")
+        firsts.start()
+        await until(lambda: room.count("pg_stat_activity", waiting) == 1)
+        await asyncio.sleep(0.2)  # nothing tells that a second one did not begin
+        assert room.count("pg_stat_activity", waiting) == 1
+        under_way = 0
+        await until(lambda: room.count("pg_stat_activity", waiting) == 4)
+    await firsts.stop(10.0)
+    assert room.count("messages") == 8

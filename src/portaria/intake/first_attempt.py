@@ -6,7 +6,9 @@ once wait here and are drained as room appears; what the process loses, the repl
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 import structlog
 
@@ -15,6 +17,8 @@ from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row
 from portaria.intake.ingest import ingest
 from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
+_A_FEW: Final = 8
+_LOOK_AGAIN: Final = 0.02
 log = structlog.get_logger()
 
 
@@ -39,12 +43,21 @@ async def first_attempt(db: Database, row: AcceptedRow) -> TryOutcome:
 class FirstAttempts:
     """Runs first attempts, at most `at_once` at a time; at most `waiting` rows are kept waiting, and
     `kept_bytes` of their bodies.
+
+    While more than a few deliveries are `under_way`, one at a time: an answer has five seconds, effects can
+    wait, and both want the same processors.
     """
 
     def __init__(
-        self, db: Database, *, at_once: int, waiting: int, kept_bytes: int = 64 * 1024 * 1024
+        self,
+        db: Database,
+        *,
+        at_once: int,
+        waiting: int,
+        kept_bytes: int = 64 * 1024 * 1024,
+        under_way: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._db, self._at_once = db, at_once
+        self._db, self._at_once, self._under_way = db, at_once, under_way
         self._waiting, self._kept_bytes = waiting, kept_bytes
         self._rows: deque[AcceptedRow] = deque()
         self._bytes = 0
@@ -53,7 +66,7 @@ class FirstAttempts:
         self._runners: list[asyncio.Task[None]] = []
 
     def start(self) -> None:
-        self._runners = [asyncio.create_task(self._run()) for _ in range(self._at_once)]
+        self._runners = [asyncio.create_task(self._run(number)) for number in range(self._at_once)]
 
     def schedule(self, row: AcceptedRow) -> None:
         """Takes an accepted row over; returns at once."""
@@ -77,13 +90,16 @@ class FirstAttempts:
         await asyncio.gather(*late, return_exceptions=True)
         LEFT_TO_REPLAY.inc(len(self._rows))
 
-    async def _run(self) -> None:
+    async def _run(self, number: int) -> None:
         while True:
             while not self._rows:
                 if self._stopping:
                     return
                 self._wake.clear()
                 await self._wake.wait()
+            if number and self._under_way() > _A_FEW and not self._stopping:
+                await asyncio.sleep(_LOOK_AGAIN)
+                continue
             row = self._rows.popleft()
             self._bytes -= len(row.raw_body)
             FIRST_ATTEMPTS_WAITING.set(len(self._rows))

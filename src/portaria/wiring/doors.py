@@ -27,6 +27,7 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
     async def connection() -> Connection:
         return await connect(database_url(config), "portaria intake", statement_timeout=within)
 
+    pressure = Pressure(within=within)
     bounds = Bounds(config.batch_rows, config.queue_rows, config.queue_bytes, within)
     return Intake(
         db=db,
@@ -34,7 +35,10 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
         archive=GroupCommit("archive", archive.archive, connection, depth=config.commit_depth, bounds=bounds),
         accept=GroupCommit("accept", archive.accept, connection, depth=config.commit_depth, bounds=bounds),
         first_attempts=FirstAttempts(
-            ingest_db, at_once=config.first_attempts, waiting=config.first_attempts_waiting
+            ingest_db,
+            at_once=config.first_attempts,
+            waiting=config.first_attempts_waiting,
+            under_way=lambda: pressure.under_way,
         ),
         backlog=Backlog(lookup_db, rows=config.backlog_rows, age=config.backlog_age),
         installation=usable_secrets(
@@ -43,7 +47,7 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
         ),
         refusals=RefusalNotices(db),
         limits=Limits(config.body_limit, config.header_limit, config.body_within, within),
-        pressure=Pressure(within=within),
+        pressure=pressure,
     )
 
 
