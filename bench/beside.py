@@ -156,6 +156,23 @@ def environment_of(pins: str) -> Path:
     return python
 
 
+def node_environment() -> Path:
+    """A copy of `bench/peers/node` with the packages that its lock file names. Raises NotInstalled."""
+    digest = hashlib.sha256((PEERS / "node" / "package-lock.json").read_bytes()).hexdigest()
+    folder = WORK / "node"
+    stamp = folder / "lock.sha256"
+    if shutil.which("npm") is None:
+        raise NotInstalled("there is no Node.js with npm on this machine")
+    shutil.copytree(PEERS / "node", folder, dirs_exist_ok=True)
+    if not stamp.exists() or stamp.read_text() != digest:
+        argv = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]
+        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise NotInstalled(done.stderr.strip()[-500:] or "npm ci failed")
+        stamp.write_text(digest)
+    return folder
+
+
 def versions_of(pins: str) -> dict[str, str]:
     """Direct requirements with the versions their file pins."""
     wanted = [

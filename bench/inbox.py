@@ -2,21 +2,26 @@
 
 Beside stands Procrastinate as it comes: jobs without an event, a task that does nothing, its own worker.
 What an event costs more is its row, the note of its attempt and the transaction of its use case. Both in
-one process, one after the other, on the same server: `python -m bench.inbox --events 10000`.
+one process, one after the other, on the same server: `python -m bench.inbox --events 10000`. Other queues
+do the same in processes and environments of their own, with nothing but jobs: PgQueuer and pg-boss fetch and
+finish them in batches.
 """
 
 import argparse
 import asyncio
 import json
 import logging
+import os
+import subprocess
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Final
 
 import structlog
 from procrastinate import App, PsycopgConnector
 
+from bench.beside import PEERS, NotInstalled, environment_of, node_environment
 from bench.report import Table, Teller, show
 from bench.site import Site, embedded_server, make_site
 from portaria.accounts.process import Processor
@@ -39,6 +44,8 @@ class Inbox:
     drained: float
     bare_stored: float
     bare_drained: float
+    queues: dict[str, dict[str, Any]] = field(default_factory=dict)
+    """By name its two rates, or why there are none (`failed`)."""
     senders: int = _SENDERS
     concurrency: int = _CONCURRENCY
 
@@ -49,7 +56,17 @@ class Inbox:
         )
         table.add("stored", self.stored, self.bare_stored, self.stored / self.bare_stored)
         table.add("drained", self.drained, self.bare_drained, self.drained / self.bare_drained)
-        return [table]
+        beside = Table(
+            "Beside it: other queues, jobs alone", ["per second", "stored", "drained", "Portaria drains"]
+        )
+        for name, found in self.queues.items():
+            if "failed" in found:
+                beside.add(name, "not measured", str(found["failed"]).strip()[-60:], "")
+            else:
+                beside.add(
+                    name, found["stored"], found["drained"], f"{self.drained / found['drained']:.2f} ×"
+                )
+        return [table, beside]
 
 
 def measure(server: EmbeddedServer, events: int, tell: Teller) -> Inbox:
@@ -60,7 +77,44 @@ def measure(server: EmbeddedServer, events: int, tell: Teller) -> Inbox:
     tell(f"bare: {bare_stored:.0f} stored/s, {bare_drained:.0f} drained/s")
     stored, drained = asyncio.run(_ours(make_site(server, "inbox"), events))
     tell(f"inbox: {stored:.0f} stored/s, {drained:.0f} drained/s")
-    return Inbox(events, stored, drained, bare_stored, bare_drained)
+    queues = {name: _beside(server, name, command, events) for name, command in _QUEUES.items()}
+    tell(f"beside: {queues}")
+    return Inbox(events, stored, drained, bare_stored, bare_drained, queues)
+
+
+def _beside(
+    server: EmbeddedServer, name: str, command: Callable[[], list[str]], events: int
+) -> dict[str, Any]:
+    """Whatever goes wrong with one of the others is written down, not fatal."""
+    database = "inbox_" + name.lower().replace("-", "_")
+    server.create_database(database)
+    given = {
+        "DATABASE_URL": server.url(database), "EVENTS": str(events), "SENDERS": str(_SENDERS),
+        "CONCURRENCY": str(_CONCURRENCY),
+    }  # fmt: skip
+    try:
+        done = subprocess.run(
+            command(), env={**os.environ, **given}, capture_output=True, text=True, check=True, timeout=300
+        )
+    except (NotInstalled, subprocess.TimeoutExpired) as error:
+        return {"failed": str(error)}
+    except subprocess.CalledProcessError as error:
+        return {"failed": error.stderr}
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def _pgqueuer() -> list[str]:
+    return [str(environment_of("pgqueuer")), str(PEERS / "pgqueuer_drain.py")]
+
+
+def _node(name: str) -> Callable[[], list[str]]:
+    return lambda: ["node", str(node_environment() / "drain.mjs"), name]
+
+
+_QUEUES: Final[Mapping[str, Callable[[], list[str]]]] = {
+    "PgQueuer": _pgqueuer, "pg-boss": _node("pg-boss"), "graphile-worker": _node("graphile-worker"),
+}  # fmt: skip
 
 
 async def _ours(site: Site, events: int) -> tuple[float, float]:
