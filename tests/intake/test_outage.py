@@ -145,6 +145,28 @@ async def test_a_mark_that_cannot_be_written_leaves_the_row_unmarked(desk: Desk)
     await back_again(desk)
 
 
+async def test_a_mark_that_meets_no_row_is_no_promise(desk: Desk) -> None:
+    """Somebody closed the row between its archive and its mark: 503, and nothing of it comes in."""
+    desk.owner.execute(
+        "CREATE FUNCTION close_at_once() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN NEW.status := 'error'; NEW.processed_at := now(); RETURN NEW; END $$"
+    )
+    desk.owner.execute(
+        "CREATE TRIGGER close_at_once BEFORE INSERT ON webhook_events_log FOR EACH ROW"
+        " EXECUTE FUNCTION close_at_once()"
+    )
+    try:
+        for post in (desk.post, desk.post_to_installation):
+            assert (await post(desk.message())).status_code == 503
+    finally:
+        desk.owner.execute("DROP TRIGGER close_at_once ON webhook_events_log")
+        desk.owner.execute("DROP FUNCTION close_at_once")
+    await back_again(desk)
+    assert desk.rows("SELECT DISTINCT valid_signature FROM webhook_events_log WHERE status = 'error'") == [
+        (None,)
+    ]
+
+
 async def test_a_locked_archive(desk: Desk) -> None:
     with desk.held("webhook_events_log"):
         await told_to_come_again(desk)
