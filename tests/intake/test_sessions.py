@@ -1,9 +1,11 @@
 """Whose an arrival is, what its provider signs with, and how old an answer of the cache may be (spec 2.1)."""
 
+import asyncio
 import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from portaria.intake.providers import samples
@@ -249,3 +251,36 @@ async def test_what_was_read_before_a_change_is_not_kept_after_it(desk: Desk) ->
     found = await directory.by_token(desk.channel.token, within=1.0)
     assert found is not None
     assert found.archived
+
+
+# --- how often the database is asked -------------------------------------------------------------
+
+
+async def test_those_who_ask_at_once_are_answered_by_one_query(open_desk: OpenDesk) -> None:
+    """When a session is forgotten under load, thousands want it; each had a query of its own once."""
+    async with open_desk(session_cache_ttl=0.01) as desk:
+        asking = "wait_event_type = 'Lock' AND query LIKE '%%FROM channel_sessions%%'"
+        with desk.held("channel_sessions"):
+            posts = [asyncio.create_task(desk.post(desk.message())) for _ in range(40)]
+            await until(lambda: desk.count("pg_stat_activity", asking) == 1)
+            await asyncio.sleep(0.2)  # nothing tells that no other comes
+            assert desk.count("pg_stat_activity", asking) == 1
+        assert {answer.json()["status"] for answer in await asyncio.gather(*posts)} == {"accepted"}
+
+
+async def test_a_channel_made_while_somebody_asks_for_it_is_found(desk: Desk) -> None:
+    """That there is none may be an older answer: nobody else gets it."""
+    token = "canal-que-ainda-nao-existe-0123456789"
+    asking = "wait_event_type = 'Lock' AND query LIKE '%%FROM channel_sessions%%'"
+    directory = desk.intake.directory
+    with psycopg.connect(desk.database.owner_url) as other:
+        other.execute("LOCK TABLE channel_sessions")
+        first = asyncio.create_task(directory.by_token(token, within=5.0))
+        await until(lambda: desk.count("pg_stat_activity", asking) == 1)
+        second = asyncio.create_task(directory.by_token(token, within=5.0))
+        other.execute(
+            "UPDATE channel_sessions SET webhook_path_token = %s WHERE id = %s", (token, desk.channel.id)
+        )
+    found = await first, await second
+    assert found[1] is not None
+    assert found[1].id == desk.channel.id

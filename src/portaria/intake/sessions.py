@@ -6,8 +6,9 @@ a 404 from memory would end a provider's deliveries for good.
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from uuid import UUID
 
@@ -73,6 +74,7 @@ class SessionDirectory:
         self._db, self._box, self._ttl = db, box, ttl
         self._cache: dict[str, tuple[float, list[Session]]] = {}
         self._changes = 0
+        self._asked: dict[str, asyncio.Task[list[Session]]] = {}
         self._listening: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -87,7 +89,7 @@ class SessionDirectory:
         """The session of a path token, archived ones too."""
         kept = self._recall(token)
         if kept is None and "\x00" not in token:
-            kept = await self._ask(token, within, self._find("session_by_token", token=token))
+            kept = await self._ask(token, within, lambda: self._find("session_by_token", token=token))
         return kept[0] if kept else None
 
     async def by_account(
@@ -102,10 +104,15 @@ class SessionDirectory:
         key = f"account/{ref.account_id}"  # no token holds a slash
         kept = None if fresh else self._recall(key)
         if kept is None:
-            query = self._find(
-                "live_sessions_by_account", providers=list(providers), account_id=ref.account_id
+            if fresh:
+                self._asked.pop(key, None)
+            kept = await self._ask(
+                key,
+                within,
+                lambda: self._find(
+                    "live_sessions_by_account", providers=list(providers), account_id=ref.account_id
+                ),
             )
-            kept = await self._ask(key, within, query)
         return kept
 
     async def belongs(
@@ -121,7 +128,24 @@ class SessionDirectory:
         kept = self._cache.get(key)
         return kept[1] if kept is not None and kept[0] > time.monotonic() else None
 
-    async def _ask(self, key: str, within: float, query: Coroutine[Any, Any, list[Session]]) -> list[Session]:
+    async def _ask(
+        self, key: str, within: float, query: Callable[[], Coroutine[Any, Any, list[Session]]]
+    ) -> list[Session]:
+        """Whoever asks the same while nobody has been answered gets that answer: when a session is forgotten
+        under load, thousands want it at once. Not the answer that there is none, which may be older.
+        """
+        ends = time.monotonic() + within
+        asked = self._asked.get(key)
+        if asked is not None and (found := await asyncio.wait_for(asyncio.shield(asked), within)):
+            return found
+        asked = asyncio.create_task(self._look_up(key, query(), ends - time.monotonic()))
+        self._asked.setdefault(key, asked)
+        asked.add_done_callback(partial(self._answered, key))
+        return await asyncio.shield(asked)
+
+    async def _look_up(
+        self, key: str, query: Coroutine[Any, Any, list[Session]], within: float
+    ) -> list[Session]:
         """Keeps what was found, unless it may be older than a change that was heard meanwhile."""
         changes = self._changes
         found = await in_time(query, within)
@@ -130,6 +154,12 @@ class SessionDirectory:
                 self._cache.clear()
             self._cache[key] = (time.monotonic() + self._ttl, found)
         return found
+
+    def _answered(self, key: str, asked: "asyncio.Task[list[Session]]") -> None:
+        if self._asked.get(key) is asked:
+            del self._asked[key]
+        if not asked.cancelled():
+            asked.exception()  # known by those who still wait, if any do
 
     async def _by_number(self, ref: AccountRef, providers: list[str]) -> list[Session]:
         for phone in search_variants(ref.phone_number) if ref.phone_number else []:
@@ -171,6 +201,7 @@ class SessionDirectory:
     def _forget(self) -> None:
         self._changes += 1
         self._cache.clear()
+        self._asked.clear()  # what was asked before the change may be answered from before it
 
     async def _listen(self) -> None:
         """Drops the cache on every change, and whenever the listening connection had to be made anew."""
