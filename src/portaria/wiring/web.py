@@ -1,6 +1,7 @@
 """The web process: the doors, the API, the console."""
 
 import asyncio
+import resource
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -37,10 +38,11 @@ from portaria.wiring.doors import build_incoming_events, build_intake, build_lea
 from portaria.wiring.protocol import PlainHttp
 from portaria.wiring.push import build_greeter
 
-_ACCEPTS_A_TURN = 32
+_ACCEPTS_A_TURN = 128
 """libuv accepts one connection per listening descriptor and turn of its loop. A provider that opens one for
 each delivery would wait in line for it: under load a turn takes milliseconds.
 """
+_CONNECTIONS = 65_536
 _API_PATHS = ("/api/", "/healthz", "/readyz", "/metrics", "/schema")
 
 
@@ -52,8 +54,22 @@ async def run_web(config: Settings) -> None:
         ws="none", lifespan="on", access_log=False, log_config=None, server_header=False,
         timeout_keep_alive=75, timeout_graceful_shutdown=int(config.stop_grace), backlog=4096,
     )  # fmt: skip
+    accepts = min(_ACCEPTS_A_TURN, _descriptors() // 32)
     listener = web.bind_socket()
-    await uvicorn.Server(web).serve([listener, *(listener.dup() for _ in range(_ACCEPTS_A_TURN - 1))])
+    await uvicorn.Server(web).serve([listener, *(listener.dup() for _ in range(accepts - 1))])
+
+
+def _descriptors() -> int:
+    """How many files and connections this process may have open: as many as the system lets it ask for."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _CONNECTIONS if hard == resource.RLIM_INFINITY else min(hard, _CONNECTIONS)
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return wanted
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    except (OSError, ValueError):
+        return soft
+    return wanted
 
 
 def web_app(config: Settings) -> Front:
