@@ -48,6 +48,7 @@ def _symbols(*names: str) -> frozenset[str]:
 _CLASS_OF: Final = {
     entry.replace("_", " "): SYMBOL[name] for name, words in LEXICON.items() for entry in words.split()
 } | {",": SYMBOL["PAUSE"], ".": SYMBOL["BREAK"]}
+_UNKNOWN: Final = SYMBOL["UNKNOWN"]
 _LONGEST_FROM: Final[dict[str, int]] = {}
 for _phrase in _CLASS_OF:
     _first, _length = _phrase.split(" ")[0], _phrase.count(" ") + 1
@@ -121,8 +122,9 @@ def _folded(text: str) -> str:
 def _words(folded: str) -> list[str]:
     """Words; `,` for a pause (an emoji is one), `.` for the end of a sentence or line."""
     own = _without_quotes(folded.replace("e-mail", "email").replace("’", "'"))
-    linked = ("link" if _LINK.search(chunk) else chunk for chunk in own.split(" "))
-    text = re.sub(r"\b([cp])/", r"\1 ", " ".join(linked)).replace("'", "")  # "p/ mim", "don't"
+    if _LINK.search(own):
+        own = " ".join("link" if _LINK.search(chunk) else chunk for chunk in own.split(" "))
+    text = re.sub(r"\b([cp])/", r"\1 ", own).replace("'", "")  # "p/ mim", "don't"
     marks = dict.fromkeys(_SENTENCE_ENDS, ".")
     return [t if t[0].isalnum() or t == "+" else marks.get(t, ",") for t in _TOKEN.findall(text)]
 
@@ -142,12 +144,13 @@ def _phrases(words: list[str]) -> list[tuple[str, str]]:
     phrases = []
     at = 0
     while at < len(words):
-        for length in range(min(_LONGEST_FROM.get(words[at], 1), len(words) - at), 0, -1):
-            phrase = " ".join(words[at : at + length])
-            if phrase in _CLASS_OF or length == 1:
-                phrases.append((phrase, _CLASS_OF.get(phrase, SYMBOL["UNKNOWN"])))
-                at += length
+        phrase, longest, length = words[at], _LONGEST_FROM.get(words[at], 1), 1
+        for more in range(min(longest, len(words) - at), 1, -1):
+            if (tried := " ".join(words[at : at + more])) in _CLASS_OF:
+                phrase, length = tried, more
                 break
+        phrases.append((phrase, _CLASS_OF.get(phrase, _UNKNOWN)))
+        at += length
     return phrases
 
 

@@ -10,6 +10,9 @@ BEGIN
     VALUES (p_id, p_event_id, p_event_type, p_occurred_at, p_payload)
     ON CONFLICT (event_id) DO NOTHING;
     IF NOT FOUND THEN
+        -- It may be committed here and not yet on a synchronous standby (its own COMMIT was given up waiting
+        -- for it). "Known" is a promise too: a record of its own makes this COMMIT wait for both.
+        PERFORM pg_logical_emit_message(true, 'portaria', 'known');
         RETURN false;
     END IF;
     PERFORM fn_enqueue_incoming_event(p_id, 0, 0);
