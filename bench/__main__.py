@@ -1,4 +1,6 @@
-"""`make bench`, or `python -m bench [part …]`: everything in under 15 minutes, with QUICK=1 in under 2.
+"""`make bench`, or `python -m bench [part …]`: everything, or with QUICK=1 a short version.
+
+Meant for 15 and for 2 minutes; on two virtual cores it took 20 and about 5.
 
 Ends with 0 whatever was measured: the targets are in the report, with what was measured beside each.
 """

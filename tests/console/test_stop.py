@@ -9,11 +9,12 @@ import pytest
 
 from portaria.asgi import Front, Receive, Scope, Send
 from portaria.console.pages.live import LIVE
-from tests.support.http import serving
+from portaria.wiring.web import web_app
+from tests.support.http import make_settings, serving
 
 
 async def _drip(scope: Scope, receive: Receive, send: Send) -> None:
-    """Three pieces of an answer, the last when the server has begun to stop; on `LIVE` there is no last."""
+    """Two pieces of an answer, the last when the server has begun to stop; on `LIVE` there is no last."""
     await send({"type": "http.response.start", "status": 200, "headers": []})
     await send({"type": "http.response.body", "body": b"one ", "more_body": True})
     if scope["path"] == LIVE:
@@ -48,3 +49,7 @@ async def test_an_answer_that_ends_is_finished(front: Front) -> None:
             pieces = (await answer.__aenter__()).aiter_bytes()
             assert await anext(pieces) == b"one "
         assert [piece async for piece in pieces] == [b"two"]
+
+
+def test_the_web_process_says_which_answers_have_no_end() -> None:
+    assert web_app(make_settings("postgresql://unused/x")).endless == {LIVE}

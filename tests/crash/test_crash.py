@@ -10,7 +10,7 @@ from tests.crash import checks
 from tests.crash.desk import Installation, installation
 from tests.crash.run import Result, carry_out, report
 
-EVENTS, KILLS, SEED = 180, 8, 2026
+EVENTS, KILLS, SEED = 240, 10, 2026
 PLANTED = re.split(r"(?m)^-- name: (\w+)$", Path(__file__).with_name("planted.sql").read_text())
 pytestmark = pytest.mark.timeout(300)
 

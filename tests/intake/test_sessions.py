@@ -5,10 +5,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import psycopg
 import pytest
 
 from portaria.intake.providers import samples
+from portaria.intake.sessions import Session
 from tests.intake.conftest import Desk, OpenDesk, channel_path, channel_with_secret, encrypted, until
 from tests.intake.reused import database
 from tests.support.factory import Channel
@@ -268,19 +268,22 @@ async def test_those_who_ask_at_once_are_answered_by_one_query(open_desk: OpenDe
         assert {answer.json()["status"] for answer in await asyncio.gather(*posts)} == {"accepted"}
 
 
-async def test_a_channel_made_while_somebody_asks_for_it_is_found(desk: Desk) -> None:
-    """That there is none may be an older answer: nobody else gets it."""
-    token = "canal-que-ainda-nao-existe-0123456789"
-    asking = "wait_event_type = 'Lock' AND query LIKE '%%FROM channel_sessions%%'"
-    directory = desk.intake.directory
-    with psycopg.connect(desk.database.owner_url) as other:
-        other.execute("LOCK TABLE channel_sessions")
-        first = asyncio.create_task(directory.by_token(token, within=5.0))
-        await until(lambda: desk.count("pg_stat_activity", asking) == 1)
-        second = asyncio.create_task(directory.by_token(token, within=5.0))
-        other.execute(
-            "UPDATE channel_sessions SET webhook_path_token = %s WHERE id = %s", (token, desk.channel.id)
-        )
-    found = await first, await second
-    assert found[1] is not None
-    assert found[1].id == desk.channel.id
+async def test_that_there_is_none_is_no_answer_for_who_asked_later(desk: Desk) -> None:
+    """The query was begun before the channel was made, perhaps: whoever came after it asks again."""
+    directory, answered = desk.intake.directory, asyncio.Event()
+    made = await directory.by_token(desk.channel.token, within=5.0)
+    assert made is not None
+
+    async def nothing_yet() -> list[Session]:
+        await answered.wait()
+        return []
+
+    async def there() -> list[Session]:
+        return [made]
+
+    first = asyncio.create_task(directory._ask("token", 5.0, nothing_yet))
+    await asyncio.sleep(0)
+    later = asyncio.create_task(directory._ask("token", 5.0, there))
+    await asyncio.sleep(0)
+    answered.set()
+    assert (await first, await later) == ([], [made])

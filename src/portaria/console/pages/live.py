@@ -24,12 +24,9 @@ _TOGETHER: Final = 0.3
 """Seconds in which signals are gathered: fifty notices at once are one change to a page."""
 
 _LIFETIME: Final = 55.0
-"""Seconds after which the page asks anew, so that whoever may no longer listen stops hearing, and a web
-process that is told to stop does not wait long for its open pages."""
+"""Seconds after which the page asks anew, so that whoever may no longer listen stops hearing."""
 
 _KINDS: Final = ("notice", "lead")
-
-
 LIVE: Final = "/live"
 
 

@@ -41,10 +41,11 @@ SELECT v.id, v.contact_id, c.name AS contact_name, c.phone_number, c.username, c
     v.channel_session_id, s.name AS channel_name, s.provider, v.provider_conversation_id, v.last_message_at,
     v.last_inbound_at, v.last_outbound_at, v.last_message_preview, v.unread_count, v.created_at
 FROM (
-    SELECT * FROM conversations
+    SELECT organization_id, id FROM conversations
     WHERE organization_id = %(organization_id)s
     ORDER BY last_message_at DESC NULLS LAST, id LIMIT 20000
-) AS v
+) AS latest
+JOIN conversations v ON v.organization_id = latest.organization_id AND v.id = latest.id
 JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
 JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
 WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
