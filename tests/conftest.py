@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import psycopg
 import pytest
+import structlog
 from psycopg.conninfo import make_conninfo
 
 from portaria.db.embedded import EmbeddedServer
@@ -42,8 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """The browser's driver leaves its event loop marked as running in this thread (it lives in a greenlet);
-    an asynchronous test that comes next in the same process needs the mark gone.
+    an asynchronous test that comes next in the same process needs the mark gone. A command line that ran in
+    this process has set up its logs.
     """
+    structlog.reset_defaults()
     if "browser" not in item.keywords:
         asyncio._set_running_loop(None)
 

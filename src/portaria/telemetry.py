@@ -74,6 +74,7 @@ def configure_logging(level: str, log_format: str) -> None:
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level.upper())),
         logger_factory=structlog.PrintLoggerFactory(file=cast(TextIO, _Unfailing())),
-        cache_logger_on_first_use=True,
+        # A kept logger would go on by the configuration it was first used under.
+        cache_logger_on_first_use=False,
     )
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s %(message)s")
