@@ -52,6 +52,14 @@ def show(tables: Sequence[Table]) -> None:
         console.print(rich)
 
 
+def times(seconds: Mapping[str, float]) -> Table:
+    """How long each part took."""
+    table = Table("How long each part took", ("", "s"))
+    for name, spent in {**seconds, "all": sum(seconds.values())}.items():
+        table.add(name, f"{spent:.0f}")
+    return table
+
+
 def machine() -> dict[str, Any]:
     """What the figures were taken on."""
     return {
