@@ -1,7 +1,9 @@
 """Answer: how many signed messages are accepted per second and how fast, beside others on the same server.
 
 All features are on: a worker runs too, and first attempts take their share of the web process, at their
-bound as soon as more comes than is ingested. Each number of connections begins with an empty database.
+bound as soon as more comes than is ingested. Each number of connections has a database of its own. Nearly
+every message is from somebody new, who becomes a contact, a conversation and a lead; one line beside has
+the same connections with known senders only.
 """
 
 import subprocess
@@ -18,13 +20,16 @@ from bench.site import cpu_seconds
 from portaria.db.embedded import EmbeddedServer
 
 _AT = 64
+_SENDERS = 5_000
+_INGESTED = "SELECT count(*) FROM webhook_events_log WHERE status = 'processed'"
 
 
 @dataclass
 class Answer:
-    """`ours` by connections; `beside` by name, at 64 connections. Rates per second, times in ms."""
+    """`ours` by connections; `known` and, by name, `beside` at 64. Rates per second, times in ms."""
 
     ours: dict[int, dict[str, Any]] = field(default_factory=dict)
+    known: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -40,6 +45,8 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Answer:
     for connections in scale.connections:
         found.ours[connections] = _ours(server, scale, connections)
         tell(f"answer at {connections} connections: {found.ours[connections]['rate']:.0f}/s")
+    found.known = _ours(server, scale, _at(scale), known=scale.known)
+    tell(f"answer to known senders: {found.known['rate']:.0f}/s")
     pairs.append(_pgbench(server, scale, "after"))
     for script in pairs[0]:
         rates = [pair[script] for pair in pairs]
@@ -51,21 +58,26 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Answer:
     return found
 
 
-def _ours(server: EmbeddedServer, scale: Scale, connections: int) -> dict[str, Any]:
-    site = lived_in(server, f"answer_{connections}")
+def _ours(server: EmbeddedServer, scale: Scale, connections: int, known: int = 0) -> dict[str, Any]:
+    """With `known` senders, each has written once before, and all that followed from it is done."""
+    site = lived_in(server, f"answer_{connections}_{known}")
     with site.process("worker"), site.web() as (port, web):
-        before = cpu_seconds(web.pid)
         plan = site.plan(
-            port, connections=connections, seconds=scale.answer_seconds,
-            most=int(25_000 * (scale.answer_seconds + 1)) if connections > 1 else 50_000,
+            port, connections=connections, seconds=scale.answer_seconds, warm_up=scale.warm_up,
+            senders=known or _SENDERS,
         )  # fmt: skip
+        if known:
+            drive(replace(plan, run="first", most=known, seconds=60, warm_up=0))
+            if site.drained(60, jobs=True) is None:
+                raise RuntimeError("the first messages of known senders were not ingested within a minute")
+        before, ingested = cpu_seconds(web.pid), site.value(_INGESTED)
         outcome = drive(plan)
         spent = cpu_seconds(web.pid) - before
-        ingested = site.value("SELECT count(*) FROM webhook_events_log WHERE status = 'processed'")
+        ingested = site.value(_INGESTED) - ingested
     return {
         **_figures(outcome),
         "ingested_meanwhile": ingested,
-        "web_cpu_share": spent / (outcome.seconds + 1),
+        "web_cpu_share": spent / (outcome.seconds + plan.warm_up),
     }
 
 
@@ -77,9 +89,7 @@ def _at(scale: Scale) -> int:
 def _pgbench(server: EmbeddedServer, scale: Scale, when: str) -> dict[str, float]:
     site = lived_in(server, f"pgbench_{when}")
     return {
-        script: pgbench(
-            site, script, clients=min(_AT, scale.connections[-1]), seconds=scale.beside_seconds
-        ).rate
+        script: pgbench(site, script, clients=_at(scale), seconds=scale.beside_seconds).rate
         for script in ("insert", "insert_update")
     }
 
@@ -87,19 +97,14 @@ def _pgbench(server: EmbeddedServer, scale: Scale, when: str) -> dict[str, float
 def _beside(found: Answer, beside: Beside, server: EmbeddedServer, scale: Scale, tell: Teller) -> None:
     """Whatever goes wrong with one of the others is written down, not fatal."""
     try:
-        with serving(beside, server) as plan:
-            outcome = drive(
-                replace(
-                    plan,
-                    connections=_at(scale),
-                    seconds=scale.beside_seconds,
-                    most=int(45_000 * (scale.beside_seconds + 1)),
-                )
-            )
-        figures = _figures(outcome)
+        with serving(beside, server, install=scale.install) as plan:
+            given = replace(plan, connections=_at(scale), seconds=scale.beside_seconds, warm_up=scale.warm_up)
+            if beside is BARE:
+                given = replace(given, most=int(30_000 * (given.warm_up + given.seconds)))
+            figures = _figures(drive(given))
     except (NotInstalled, RuntimeError, OSError, subprocess.CalledProcessError) as error:
         found.beside[beside.name] = {"label": beside.label, "failed": str(error)[-300:]}
-        tell(f"{beside.label}: could not be measured")
+        tell(f"{beside.label}: not measured: {str(error)[-80:]}")
         return
     versions = versions_of(beside.pins) if beside.pins else {}
     found.beside[beside.name] = {"label": beside.label, **figures, "versions": versions}
@@ -111,16 +116,21 @@ def _figures(outcome: Outcome) -> dict[str, Any]:
     return {**kept, "p50": outcome.p50, "p99": outcome.p99, "max": outcome.accepted["max"]}
 
 
+def _at_most(found: Answer) -> int:
+    return min(_AT, max(found.ours))
+
+
 def tables(found: Answer) -> list[Table]:
     """What the report shows."""
     ours = Table(
         "Answer: accepted per second",
         ("connections", "per second", "p50 ms", "p99 ms", "max ms", "other answers"),
     )
-    for connections, figures in found.ours.items():
+    lines = {**found.ours, f"{_at_most(found)}, known senders only": found.known}
+    for connections, figures in lines.items():
         others = {k: v for k, v in figures["answers"].items() if k != "200"} or "none"
         ours.add(connections, figures["rate"], figures["p50"], figures["p99"], figures["max"], str(others))
-    reference = found.ours.get(_AT) or found.ours[max(found.ours)]
+    reference = found.ours[_at_most(found)]
     beside = Table("Beside it, 64 connections or clients", ("", "per second", "p99 ms", "Portaria is"))
     for name, figures in found.beside.items():
         label = figures.get("label", name.replace("_", " ", 1).replace("_", " + "))

@@ -19,6 +19,7 @@ from bench.site import HERE, WORK, free_port, running, wait_for_http
 from portaria.db.embedded import EmbeddedServer
 
 PEERS = HERE / "peers"
+_LEFT_OUT = "not installed yet; a full run installs it"
 _SECRET = "segredo-do-banco-de-provas-0123456789"
 
 
@@ -114,9 +115,9 @@ ALL_PEERS = (
 
 
 @contextmanager
-def serving(beside: Beside, server: EmbeddedServer) -> Iterator[Plan]:
+def serving(beside: Beside, server: EmbeddedServer, *, install: bool = True) -> Iterator[Plan]:
     """Runs it on a database of its own. Raises NotInstalled, RuntimeError, CalledProcessError."""
-    python = environment_of(beside.pins) if beside.pins else Path(sys.executable)
+    python = environment_of(beside.pins, install=install) if beside.pins else Path(sys.executable)
     database, port = f"beside_{beside.name}", free_port()
     server.create_database(database)
     home = WORK / f"home-{beside.name}"
@@ -134,7 +135,7 @@ def serving(beside: Beside, server: EmbeddedServer) -> Iterator[Plan]:
     shutil.rmtree(home, ignore_errors=True)
 
 
-def environment_of(pins: str) -> Path:
+def environment_of(pins: str, *, install: bool = True) -> Path:
     """The interpreter of the environment with these pins; made when they changed. Raises NotInstalled."""
     file = PEERS / f"{pins}.txt"
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
@@ -142,6 +143,8 @@ def environment_of(pins: str) -> Path:
     stamp, python = folder / "pins.sha256", folder / "bin" / "python"
     if stamp.exists() and stamp.read_text() == digest:
         return python
+    if not install:
+        raise NotInstalled(_LEFT_OUT)
     folder.parent.mkdir(parents=True, exist_ok=True)
     install = ["-m", "pip", "install", "-qq", "--disable-pip-version-check", "--root-user-action=ignore"]
     steps = (
@@ -156,15 +159,18 @@ def environment_of(pins: str) -> Path:
     return python
 
 
-def node_environment() -> Path:
+def node_environment(*, install: bool = True) -> Path:
     """A copy of `bench/peers/node` with the packages that its lock file names. Raises NotInstalled."""
     digest = hashlib.sha256((PEERS / "node" / "package-lock.json").read_bytes()).hexdigest()
     folder = WORK / "node"
     stamp = folder / "lock.sha256"
+    made = stamp.exists() and stamp.read_text() == digest
     if shutil.which("npm") is None:
         raise NotInstalled("there is no Node.js with npm on this machine")
+    if not (made or install):
+        raise NotInstalled(_LEFT_OUT)
     shutil.copytree(PEERS / "node", folder, dirs_exist_ok=True)
-    if not stamp.exists() or stamp.read_text() != digest:
+    if not made:
         argv = ["npm", "ci", "--no-audit", "--no-fund", "--silent"]
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -29,34 +29,30 @@ class Footprint:
 
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
-    """Starts are the median of some."""
+    """Starts are the median of some. While they are measured, a worker idles that will rescue a job."""
     site = lived_in(server, "footprint")
-    starts = [_web_start(site) for _ in range(scale.starts)]
-    worker_start, worker_at_rest = _worker(site)
-    with site.web() as (port, web):
-        at_rest = resident_mib(web.pid)
-        drive(
-            site.plan(
-                port,
-                connections=256,
-                seconds=scale.answer_seconds,
-                most=int(25_000 * (scale.answer_seconds + 1)),
-            )
-        )
-        loaded = resident_mib(web.pid)
-    began = time.monotonic()
-    with embedded_server():
-        postgres = time.monotonic() - began
-    tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
-    back = rescue.measure(server)
+    with rescue.killed(server) as rescued:
+        starts = [_web(site)[0] for _ in range(scale.starts - 1)]
+        worker_start, worker_at_rest = _worker(site)
+        began = time.monotonic()
+        with embedded_server():
+            postgres = time.monotonic() - began
+        back = rescued()
     tell(f"a killed worker's job is begun again after {back:.1f} s")
-    return Footprint(at_rest, loaded, worker_at_rest, statistics.median(starts), worker_start, postgres, back)
+    start, at_rest, loaded = _web(site, seconds=scale.answer_seconds)
+    tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
+    middle = statistics.median([*starts, start])
+    return Footprint(at_rest, loaded, worker_at_rest, middle, worker_start, postgres, back)
 
 
-def _web_start(site: Site) -> float:
+def _web(site: Site, seconds: float = 0) -> tuple[float, float, float]:
+    """Seconds to the first answer, MiB then, MiB after so many seconds with 256 connections."""
     began = time.monotonic()
-    with site.web():
-        return time.monotonic() - began
+    with site.web() as (port, web):
+        took, at_rest = time.monotonic() - began, resident_mib(web.pid)
+        if seconds:
+            drive(site.plan(port, connections=256, seconds=seconds))
+        return took, at_rest, resident_mib(web.pid)
 
 
 def _worker(site: Site) -> tuple[float, float]:

@@ -1,6 +1,7 @@
 """Growth: the same figures with 10 thousand, 1 million and 5 million archived rows in one database.
 
-Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`).
+Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`),
+once: each size is filled up to the next.
 """
 
 import asyncio
@@ -67,22 +68,29 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
         tell(f"{rows:,} archived rows are there, after {time.monotonic() - began:.0f} s")
         found.bytes[rows] = database_bytes(site) / rows
         found.figures[rows] = {
-            **_answer(site, scale), **_replay(site, scale), **_turns(site, rule, scale), **_pages(site),
+            **_web(site, scale), **_replay(site, scale), **_turns(site, rule, scale),
         }  # fmt: skip
+        tell(f"measured with {rows:,} archived rows")
     return found
 
 
-def _answer(site: Site, scale: Scale) -> dict[str, float]:
-    with site.web() as (port, _web):
-        outcome = drive(site.plan(port, connections=16, seconds=scale.growth_seconds, most=100_000))
-        site.drained(scale.drain_seconds)
-    return {"answer, messages/s": outcome.rate, "answer, p99": outcome.p99}
+def _web(site: Site, scale: Scale) -> dict[str, float]:
+    """Answering, and the median of some looks at each page; the pages first, while nothing waits."""
+    with site.web() as (port, _process):
+        pages = {name: statistics.median(took) for name, took in timed_looks(site, port, scale.looks)}
+        plan = site.plan(port, connections=16, seconds=scale.growth_seconds, warm_up=scale.warm_up)
+        outcome = drive(plan)
+    return {
+        "answer, messages/s": outcome.rate, "answer, p99": outcome.p99,
+        **{f"page {name}, ms": seconds * 1000 for name, seconds in pages.items()},
+    }  # fmt: skip
 
 
 def _replay(site: Site, scale: Scale) -> dict[str, float]:
-    """A round over rows that all wait, each with a body that was never ingested."""
+    """A round over rows that all wait, each with a body that was never ingested, and over no others."""
     run = f"replay{time.monotonic_ns() % 10**8}"
     with psycopg.connect(site.owner_url) as conn:
+        conn.execute("DELETE FROM webhook_events_log WHERE status = 'received'")
         conn.cursor().executemany(_PENDING, list(_pending(site, run, scale.replayed)))
     seconds = asyncio.run(_round(site))
     return {"replay round, rows/s": scale.replayed / seconds}
@@ -130,11 +138,6 @@ def _turns(site: Site, rule: UUID, scale: Scale) -> dict[str, float]:
             conn.execute(_TURN, (org, rule, lead, event_id))
         seconds = time.monotonic() - began
     return {"rotation, turns/s": len(made) / seconds}
-
-
-def _pages(site: Site) -> dict[str, float]:
-    """The median of some looks at each page."""
-    return {f"page {name}, ms": statistics.median(took) * 1000 for name, took in timed_looks(site, 9)}
 
 
 def tables(found: Growth) -> list[Table]:

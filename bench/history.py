@@ -5,7 +5,7 @@ autovacuum has come by: figures from an empty database are about that minute alo
 measured on copies of one database with a short history, for ourselves and for pgbench alike.
 """
 
-from dataclasses import replace
+from concurrent.futures import ThreadPoolExecutor
 from uuid import UUID
 
 import psycopg
@@ -33,18 +33,13 @@ def lived_in(server: EmbeddedServer, name: str) -> Site:
         origin = make_site(server, "history")
         fill(origin, rotation_of(origin), 0, SHORT)
         _origins[server] = origin
-    server.create_database(name, template=origin.name)
-    return replace(origin, name=name)
-
-
-def drop(site: Site) -> None:
-    """Removes a database that is no longer looked at: its files would be flushed at the next checkpoint."""
-    with psycopg.connect(site.server.url("postgres"), autocommit=True) as conn:
-        conn.execute(f'DROP DATABASE "{site.name}" WITH (FORCE)'.encode())
+    return origin.copy(name)
 
 
 def fill(site: Site, rule: UUID, first: int, last: int, *, per_message: int = 5) -> None:
-    """History from archived row `first` to row `last`, as `sql/fill.sql` makes it; analyzed and on disk."""
+    """History from archived row `first` to row `last`, as `sql/fill.sql` says; analyzed and on disk. The
+    archive and all that follows from it are filled at the same time, by a connection each.
+    """
     given = {
         "first": first,
         "last": last,
@@ -57,11 +52,17 @@ def fill(site: Site, rule: UUID, first: int, last: int, *, per_message: int = 5)
         "headers": HEADERS,
         "body": bodies.one(site.demo.account_id, "old"),
     }
-    statements = (HERE / "sql" / "fill.sql").read_text(encoding="utf-8").split(";\n\n")
-    with psycopg.connect(site.owner_url, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
-        for statement in statements:
-            conn.execute(statement.encode(), given)
-        conn.execute("CHECKPOINT")
+
+    def run(name: str) -> None:
+        with psycopg.connect(site.owner_url, autocommit=True, cursor_factory=psycopg.ClientCursor) as conn:
+            for file in ("fill", name):
+                text = (HERE / "sql" / f"{file}.sql").read_text(encoding="utf-8")
+                for statement in text.split(";\n\n"):
+                    conn.execute(statement.encode(), given)
+
+    with ThreadPoolExecutor() as threads:
+        list(threads.map(run, ("fill_archive", "fill_effects")))
+    site.sql("CHECKPOINT")
 
 
 def rotation_of(site: Site) -> UUID:

@@ -69,21 +69,23 @@ class Inbox:
         return [table, beside]
 
 
-def measure(server: EmbeddedServer, events: int, tell: Teller) -> Inbox:
-    """Two databases, ours and the bare queue's; the rates of `events` each."""
+def measure(server: EmbeddedServer, events: int, tell: Teller, *, install: bool = True) -> Inbox:
+    """Two databases, ours and the bare queue's; the rates of `events` each. `install`: other queues too."""
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
     bare_stored, bare_drained = asyncio.run(_bare(make_site(server, "inbox_bare"), events))
     tell(f"bare: {bare_stored:.0f} stored/s, {bare_drained:.0f} drained/s")
     stored, drained = asyncio.run(_ours(make_site(server, "inbox"), events))
     tell(f"inbox: {stored:.0f} stored/s, {drained:.0f} drained/s")
-    queues = {name: _beside(server, name, command, events) for name, command in _QUEUES.items()}
-    tell(f"beside: {queues}")
+    queues = {}
+    for name, command in _QUEUES.items():
+        queues[name] = _beside(server, name, command, events, install)
+        tell(f"{name}: {queues[name]}")
     return Inbox(events, stored, drained, bare_stored, bare_drained, queues)
 
 
 def _beside(
-    server: EmbeddedServer, name: str, command: Callable[[], list[str]], events: int
+    server: EmbeddedServer, name: str, command: Callable[[bool], list[str]], events: int, install: bool
 ) -> dict[str, Any]:
     """Whatever goes wrong with one of the others is written down, not fatal."""
     database = "inbox_" + name.lower().replace("-", "_")
@@ -94,7 +96,12 @@ def _beside(
     }  # fmt: skip
     try:
         done = subprocess.run(
-            command(), env={**os.environ, **given}, capture_output=True, text=True, check=True, timeout=300
+            command(install),
+            env={**os.environ, **given},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=300,
         )
     except (NotInstalled, subprocess.TimeoutExpired) as error:
         return {"failed": str(error)}
@@ -104,15 +111,15 @@ def _beside(
     return found
 
 
-def _pgqueuer() -> list[str]:
-    return [str(environment_of("pgqueuer")), str(PEERS / "pgqueuer_drain.py")]
+def _pgqueuer(install: bool) -> list[str]:
+    return [str(environment_of("pgqueuer", install=install)), str(PEERS / "pgqueuer_drain.py")]
 
 
-def _node(name: str) -> Callable[[], list[str]]:
-    return lambda: ["node", str(node_environment() / "drain.mjs"), name]
+def _node(name: str) -> Callable[[bool], list[str]]:
+    return lambda install: ["node", str(node_environment(install=install) / "drain.mjs"), name]
 
 
-_QUEUES: Final[Mapping[str, Callable[[], list[str]]]] = {
+_QUEUES: Final[Mapping[str, Callable[[bool], list[str]]]] = {
     "PgQueuer": _pgqueuer, "pg-boss": _node("pg-boss"), "graphile-worker": _node("graphile-worker"),
 }  # fmt: skip
 
@@ -178,11 +185,11 @@ async def _rate(one: Callable[[int], Awaitable[None]], events: int) -> float:
 
 
 async def _drain(site: Site, events: int) -> float:
-    """From the first fetch to an empty queue, looked at every quarter of a second."""
+    """From the first fetch to an empty queue, looked at every twentieth of a second."""
     began = time.monotonic()
     waiting = "SELECT count(*) FROM procrastinate_jobs"
     while await asyncio.to_thread(site.value, waiting):  # noqa: ASYNC110 - the queue gives no sign
-        await asyncio.sleep(0.25)
+        await asyncio.sleep(0.05)
     return events / (time.monotonic() - began)
 
 

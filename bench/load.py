@@ -27,7 +27,10 @@ _LATE = 4.0
 
 @dataclass(frozen=True)
 class Plan:
-    """What to send. Times in seconds; `rate` per second, 0 for a closed loop; `body` names a maker."""
+    """What to send. Times in seconds; `rate` per second, 0 for a closed loop; `body` names a maker.
+
+    A closed loop ends when its time is over or its `most` requests are answered; 0: 8,000 for each second.
+    """
 
     port: int
     path: str
@@ -38,7 +41,7 @@ class Plan:
     seconds: float = 10.0
     warm_up: float = 1.0
     rate: float = 0.0
-    most: int = 200_000
+    most: int = 0
     senders: int = 5_000
     run: str = "run"
     ids: bool = False
@@ -137,14 +140,15 @@ class _Run:
         for _ in range(self.plan.connections):
             self._replace()
         self._start_clock()
-        while self.idle:
-            self._send(self.idle.pop(), time.monotonic())
-        while time.monotonic() < self.ends and self.open:
+        self._send_on(self.began)
+        while time.monotonic() < self.ends and len(self.idle) < len(self.open):
             self._answered(0.1)
-            now = time.monotonic()
-            while self.idle and now < self.ends:
-                self._send(self.idle.pop(), now)
+            self._send_on(time.monotonic())
         return 0
+
+    def _send_on(self, now: float) -> None:
+        while self.idle and self.next < len(self.requests):
+            self._send(self.idle.pop(), now)
 
     def _open_loop(self) -> int:
         self._start_clock()
@@ -186,8 +190,6 @@ class _Run:
         return made
 
     def _send(self, connection: _Connection, due: float) -> None:
-        if self.next >= len(self.requests):
-            raise SystemExit("more requests were answered than had been made: raise `most`")
         connection.number, connection.due = self.next, due
         self.behind = max(self.behind, time.monotonic() - due)
         request = self.requests[self.next]
@@ -281,8 +283,9 @@ def _summary(took: "array.array[float]") -> dict[str, float]:
 
 def main() -> None:
     plan = Plan(**json.load(sys.stdin))
-    open_loop = int(plan.rate * (plan.warm_up + plan.seconds)) + 1
-    count = open_loop if plan.rate else plan.most
+    count = int((plan.rate or 8_000) * (plan.warm_up + plan.seconds)) + 1
+    if plan.most:
+        count = plan.most
     made: Any = bodies.requests(
         plan.body, plan.path, count, account_id=plan.account_id, secret=plan.secret, run=plan.run,
         senders=plan.senders,

@@ -59,9 +59,9 @@ _IDS: Final = {
 }
 
 
-def timed_looks(site: Site, looks: int) -> Iterator[tuple[str, list[float]]]:
+def timed_looks(site: Site, port: int, looks: int) -> Iterator[tuple[str, list[float]]]:
     """Each page with the time of each look at it (seconds, sorted), after a look that is not counted."""
-    with site.web() as (port, _web), httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
+    with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as client:
         headers = {"Authorization": f"Bearer {_token(client, site)}"}
         for name, path in _LISTS.items():
             yield name, _looks(client, path, headers, looks)
@@ -106,9 +106,10 @@ def measure(server: EmbeddedServer, archived: int, looks: int) -> Table:
         f"Pages: {archived:,} archived rows, {archived // 10:,} messages, {archived // 100:,} leads",
         ["", "p50, ms", "p95, ms", "worst, ms"],
     )
-    for name, took in timed_looks(site, looks):
-        at = (took[len(took) // 2], took[int(len(took) * 0.95)], took[-1])
-        table.add(name, *(round(seconds * 1000, 1) for seconds in at))
+    with site.web() as (port, _web):
+        for name, took in timed_looks(site, port, looks):
+            at = (took[len(took) // 2], took[int(len(took) * 0.95)], took[-1])
+            table.add(name, *(round(seconds * 1000, 1) for seconds in at))
     return table
 
 

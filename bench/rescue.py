@@ -10,6 +10,9 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 
 import psycopg
 
@@ -25,25 +28,27 @@ GRANT SELECT, INSERT ON bench_runs TO service_role;
 """
 
 
-def measure(server: EmbeddedServer, name: str = "rescue") -> float:
-    """Seconds from the kill to the job's next beginning. Raises RuntimeError when it takes over a minute."""
+@contextmanager
+def killed(server: EmbeddedServer, name: str = "rescue") -> Iterator[Callable[[], float]]:
+    """After the kill. What is yielded waits for the job's next beginning and returns the seconds from the
+    kill to it; it raises RuntimeError when they are over a minute.
+    """
     site = make_site(server, name)
     site.sql(_TABLE)
     argv = [sys.executable, "-m", "bench.rescue", site.app_url]
     with running(argv, os.environ), running(argv, os.environ):
         site.sql("SELECT fn_enqueue_job(%(task)s, %(queue)s, '{}'::jsonb, 0.0)", task=_TASK, queue=_QUEUE)
-        (first,) = _runs(site, 1)
+        ((first, _at),) = _runs(site, 1)
         os.kill(first, signal.SIGKILL)
-        killed = time.monotonic()
-        _runs(site, 2)
-        return time.monotonic() - killed
+        at = datetime.now(UTC)
+        yield lambda: (_runs(site, 2)[1][1] - at).total_seconds()
 
 
-def _runs(site: Site, wanted: int) -> list[int]:
+def _runs(site: Site, wanted: int) -> list[tuple[int, datetime]]:
     ends = time.monotonic() + 60
     while time.monotonic() < ends:
         with psycopg.connect(site.owner_url, autocommit=True) as conn:
-            found = [row[0] for row in conn.execute("SELECT pid FROM bench_runs ORDER BY began_at")]
+            found = conn.execute("SELECT pid, began_at FROM bench_runs ORDER BY began_at").fetchall()
         if len(found) >= wanted:
             return found
         time.sleep(0.05)

@@ -20,7 +20,6 @@ import structlog
 from bench.pgbench import SCRIPTS
 from bench.report import Table, Teller, show
 from bench.site import HERE, Site, embedded_server, make_site
-from bench.targets import Target
 from portaria.db.embedded import EmbeddedServer
 
 _CLIENTS: Final = 16
@@ -41,11 +40,6 @@ class Rotation:
     connections: int = _CLIENTS
     rules: int = _RULES
 
-    @property
-    def targets(self) -> list[Target]:
-        ratio = self.hot / self.bare_hot
-        return [Target("rotation, one hot rule to the bare lock, insert and update", ratio, 0.8, True)]
-
     def tables(self) -> list[Table]:
         table = Table(
             f"Rotation: {self.turns:,} turns from {self.connections} connections",
@@ -60,12 +54,14 @@ class Rotation:
 
 
 def measure(server: EmbeddedServer, turns: int, tell: Teller) -> Rotation:
-    """A fresh database for each figure, so that none finds the other's history."""
+    """A copy of one database for each figure, so that none finds the other's history."""
     logging.getLogger("procrastinate").setLevel(logging.ERROR)
     structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
 
+    origin = _prepared(server, "rotation", turns)
+
     def taken(name: str, script: str, rules: int) -> float:
-        rate = _per_second(_prepared(server, f"rotation_{name}", turns), script, turns, rules)
+        rate = _per_second(origin.copy(f"rotation_{name}"), script, turns, rules)
         tell(f"rotation {name}: {rate:.0f} turns/s")
         return rate
 

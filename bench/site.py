@@ -11,9 +11,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import Any
 
 import psutil
@@ -32,8 +32,10 @@ from portaria.identity.secret_box import SecretBox
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent / ".bench"
+_JOBS = "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND scheduled_at IS NULL"
 # How a development installation differs from one in production is not measured.
 _AS_IN_PRODUCTION = ("PORTARIA_LOG_FORMAT", "PORTARIA_LOG_LEVEL", "PORTARIA_FORM_RATE")
+_fresh: dict[EmbeddedServer, "Site"] = {}
 
 
 @contextmanager
@@ -46,7 +48,7 @@ def embedded_server(**settings: str) -> Iterator[EmbeddedServer]:
     try:
         yield server
     finally:
-        server.stop()
+        server.kill()
         server.erase()
 
 
@@ -71,6 +73,11 @@ class Site:
     def path(self) -> str:
         return f"/api/v1/webhooks/channel/{self.demo.channel_token}"
 
+    def copy(self, name: str) -> "Site":
+        """A database of its own with the same content."""
+        self.server.create_database(name, template=self.name)
+        return replace(self, name=name)
+
     def plan(self, port: int, **more: Any) -> Plan:
         """Signed messages for the demo channel; every plan has ids of its own."""
         made = {
@@ -83,11 +90,14 @@ class Site:
 
     @contextmanager
     def process(self, kind: str, *, port: int = 0, **settings: str) -> Iterator[Popen[bytes]]:
-        """`portaria <kind>` with the settings an installation has by default; stopped by SIGTERM."""
+        """`portaria <kind>` with the settings an installation has by default; killed at the end: what it
+        would still finish when asked to stop is no part of what was measured.
+        """
         environment = {**os.environ, **child_environment(self.keys, self.app_url, port or free_port())}
         for name in _AS_IN_PRODUCTION:
             environment.pop(name, None)
-        with running([sys.executable, "-m", "portaria", kind], {**environment, **settings}) as process:
+        argv = [sys.executable, "-m", "portaria", kind]
+        with running(argv, {**environment, **settings}, grace=0) as process:
             yield process
 
     @contextmanager
@@ -112,13 +122,13 @@ class Site:
             )
         )
 
-    def drained(self, within: float) -> float | None:
-        """Seconds until no accepted row waits; None when some still do after `within` seconds."""
+    def drained(self, within: float, *, jobs: bool = False) -> float | None:
+        """Seconds until no accepted row waits, nor a job; None when some do after `within` seconds."""
         began = time.monotonic()
         while time.monotonic() - began < within:
-            if self.waiting() == 0:
+            if self.waiting() == 0 and not (jobs and self.value(_JOBS)):
                 return time.monotonic() - began
-            time.sleep(0.25)
+            time.sleep(0.1)
         return None
 
     def sql(self, text: str, **parameters: object) -> None:
@@ -128,27 +138,14 @@ class Site:
 
 
 def make_site(server: EmbeddedServer, name: str) -> Site:
-    """A fresh database, brought to this version, with its demo organization."""
-    keys = DevKeys()
-    server.create_database(name)
-    migrate(server.url(name), app_password=_password(server, keys))
-    keys = _with_password(keys, _password(server, keys))
-    app_url = make_conninfo(server.url(name), user="portaria_app", password=keys.app_password)
-    return Site(server, name, keys, asyncio.run(_demo(app_url, keys)))
-
-
-def _password(server: EmbeddedServer, keys: DevKeys) -> str:
-    """The login is the cluster's: its databases share one password."""
-    kept = server.data_dir / "bench.password"
-    if not kept.exists():
-        kept.write_text(keys.app_password)
-    return kept.read_text()
-
-
-def _with_password(keys: DevKeys, password: str) -> DevKeys:
-    from dataclasses import replace
-
-    return replace(keys, app_password=password)
+    """A fresh database, brought to this version, with its demo organization: a copy of the server's first."""
+    if server not in _fresh:
+        keys = DevKeys()
+        server.create_database("fresh")
+        migrate(server.url("fresh"), app_password=keys.app_password)
+        app_url = make_conninfo(server.url("fresh"), user="portaria_app", password=keys.app_password)
+        _fresh[server] = Site(server, "fresh", keys, asyncio.run(_demo(app_url, keys)))
+    return _fresh[server].copy(name)
 
 
 async def _demo(app_url: str, keys: DevKeys) -> Demo:
@@ -162,11 +159,13 @@ async def _demo(app_url: str, keys: DevKeys) -> Demo:
 
 @contextmanager
 def running(
-    argv: list[str], environment: Mapping[str, str], *, cwd: Path | None = None, log: str = "processes"
+    argv: list[str], environment: Mapping[str, str], *, cwd: Path | None = None, grace: float = 2.0
 ) -> Iterator[Popen[bytes]]:
-    """A process that ends with this one. Its output goes to `.bench/<log>.log`."""
+    """A process that ends with this one; at the end it has `grace` seconds to stop by itself. Its output
+    goes to `.bench/processes.log`.
+    """
     WORK.mkdir(exist_ok=True)
-    with open(WORK / f"{log}.log", "ab") as output:
+    with open(WORK / "processes.log", "ab") as output:
         process = lifeline.spawn(
             argv, if_orphaned=signal.SIGKILL, env=environment, output=output, cwd=cwd or HERE.parent
         )
@@ -175,8 +174,8 @@ def running(
     finally:
         process.send_signal(signal.SIGTERM)
         try:
-            process.wait(15)
-        except Exception:
+            process.wait(grace)
+        except TimeoutExpired:
             process.kill()
             process.wait()
         lifeline.let_go(process)

@@ -18,11 +18,12 @@ from portaria.db.embedded import EmbeddedServer
 
 _SENDERS = 5_000
 _STEP = 1.2
+_GUESS = 0.4
 _PERCENTILES = """
 SELECT array_agg(round(p::numeric, 1)) FROM unnest((
     SELECT percentile_cont(ARRAY[0.5, 0.99, 1.0]) WITHIN GROUP (
         ORDER BY extract(epoch FROM processed_at - received_at) * 1000)
-    FROM webhook_events_log WHERE status = 'processed'
+    FROM webhook_events_log WHERE status = 'processed' AND received_at > now() - interval '1 hour'
 )) AS p
 """
 
@@ -46,13 +47,11 @@ class Through:
 
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Through:
-    """Probes, then the sustained run; half as often again at a lower rate if its backlog was not flat."""
+    """Probes, then the sustained run; again at a lower rate if its backlog was not flat."""
     beside = _pgbench(server, scale, tell)
-    rate = _probe(server, scale, tell)
-    for tries_left in (2, 1, 0):
-        found = _sustain(server, scale, rate)
-        found["pgbench"] = beside
-        result = Through(**found)
+    rate = _probe(server, scale, tell, _GUESS * max(beside.values()))
+    for tries_left in reversed(range(scale.tries)):
+        result = Through(**_sustain(server, scale, rate), pgbench=beside)
         tell(f"through: {result.sustained:.0f}/s, {result.backlog} waiting at the end")
         if result.flat or not tries_left:
             break
@@ -64,7 +63,7 @@ def _pgbench(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, fl
     found = {}
     for clients in (8, 16):
         site = lived_in(server, f"through_pgbench_{clients}")
-        seconds = max(2.0, scale.through_seconds / 4)
+        seconds = max(1.0, scale.through_seconds / 6)
         found[f"{clients} clients"] = pgbench(
             site, "through", clients=clients, seconds=seconds, variables={"senders": _SENDERS}
         ).rate
@@ -72,37 +71,35 @@ def _pgbench(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, fl
     return found
 
 
-def _probe(server: EmbeddedServer, scale: Scale, tell: Teller) -> float:
+def _probe(server: EmbeddedServer, scale: Scale, tell: Teller, rate: float) -> float:
+    """The highest rate with a flat backlog, to a step: up from a guess, or down to what of it was done."""
     site = lived_in(server, "through_probe")
-    rate, best = 700.0, 0.0
+    best, grown = 0.0, False
     with site.process("worker"), site.web() as (port, _web):
-        while rate < 20_000:
-            _run(site, port, rate, scale.probe_seconds)
-            flat = _is_flat(site, rate)
-            tell(f"through, a probe at {rate:.0f}/s: {'flat' if flat else 'the backlog grows'}")
-            if flat:
+        for _ in range(scale.probes):
+            _run(site, port, rate, scale.probe_seconds, scale.warm_up)
+            waiting = site.waiting()
+            tell(f"through, a probe at {rate:.0f}/s: {waiting} waiting")
+            if _is_flat(waiting, rate):
                 best, rate = rate, rate * _STEP
-            elif best:
-                return best
             else:
+                done = rate - waiting / (scale.warm_up + scale.probe_seconds)
+                grown, rate = True, min(rate / _STEP, max(done, rate / 4))
                 site.drained(scale.drain_seconds)
-                rate *= 0.5
-                if rate < 20:
-                    return rate
-    return best
+            if best and grown:
+                return best
+    return rate
 
 
-def _run(site: Site, port: int, rate: float, seconds: float) -> Outcome:
+def _run(site: Site, port: int, rate: float, seconds: float, warm_up: float) -> Outcome:
     return drive(
-        site.plan(
-            port, rate=rate, seconds=seconds, connections=256, warm_up=min(1.0, seconds / 4), senders=_SENDERS
-        )
+        site.plan(port, rate=rate, seconds=seconds, connections=256, warm_up=warm_up, senders=_SENDERS)
     )
 
 
-def _is_flat(site: Site, rate: float) -> bool:
+def _is_flat(waiting: int, rate: float) -> bool:
     """A quarter of a second's worth may be under way."""
-    return site.waiting() <= max(16, rate / 4)
+    return waiting <= max(16, rate / 4)
 
 
 def _sustain(server: EmbeddedServer, scale: Scale, rate: float) -> dict[str, Any]:
@@ -112,8 +109,9 @@ def _sustain(server: EmbeddedServer, scale: Scale, rate: float) -> dict[str, Any
         pids = {"web": web.pid, "worker": worker.pid, "postgres": server.pid}
         known = int(site.value("SELECT count(*) FROM messages"))
         size, before = database_bytes(site), {k: cpu_seconds(pid) for k, pid in pids.items()}
-        outcome = _run(site, port, rate, scale.through_seconds)
-        backlog, flat = site.waiting(), _is_flat(site, rate)
+        outcome = _run(site, port, rate, scale.through_seconds, scale.warm_up)
+        backlog = site.waiting()
+        flat = _is_flat(backlog, rate)
         site.drained(scale.drain_seconds)
         messages = int(site.value("SELECT count(*) FROM messages")) - known or 1
         cpu = {k: (cpu_seconds(pid) - before[k]) * 1000 / messages for k, pid in pids.items()}

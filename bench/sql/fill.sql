@@ -1,6 +1,7 @@
 -- History from archived row `first` to row `last`. One delivery in `per_message` is a new message (the others
 -- tell what became of one), with its two events; for every ten messages there is a contact with its
 -- conversation, lead and turn. Of ten bodies nine are empty, as the retention leaves them. Keys follow time, as real ones do.
+-- What two connections share that fill at the same time: `fill_archive.sql` and `fill_effects.sql`.
 SET session_replication_role = replica;
 SET synchronous_commit = off;
 
@@ -10,47 +11,3 @@ $$;
 CREATE OR REPLACE FUNCTION pg_temp.at(n bigint) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT now() - interval '90 days' + n * interval '1 second'
 $$;
-
-INSERT INTO contacts (organization_id, id, name, phone_number, created_at)
-SELECT %(org)s, pg_temp.made('001', n), 'Cliente ' || n, '+5521' || (900000000 + n), pg_temp.at(n * %(per_contact)s)
-FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
-
-INSERT INTO conversations (
-    organization_id, id, contact_id, channel_session_id, provider_conversation_id, last_message_at,
-    last_inbound_at, last_message_preview, created_at)
-SELECT %(org)s, pg_temp.made('002', n), pg_temp.made('001', n), %(session)s, 'old-' || n, pg_temp.at((n + 1) * %(per_contact)s - 1),
-    pg_temp.at((n + 1) * %(per_contact)s - 1), 'Olá, vocês têm horário amanhã à tarde?', pg_temp.at(n * %(per_contact)s)
-FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
-
-INSERT INTO crm_leads (organization_id, id, contact_id, conversation_id, title, source, owner_user_id, created_at)
-SELECT %(org)s, pg_temp.made('003', n), pg_temp.made('001', n), pg_temp.made('002', n), 'Cliente ' || n, 'whatsapp',
-    CASE WHEN n %% 100 > 0 THEN %(member)s::uuid END, pg_temp.at(n * %(per_contact)s)
-FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
-
-INSERT INTO automation_rodizio_atribuicoes (
-    organization_id, rule_id, event_id, lead_id, user_id, posicao, created_at)
-SELECT %(org)s, %(rule)s, pg_temp.made('004', n), pg_temp.made('003', n), %(member)s, 1, pg_temp.at(n * %(per_contact)s)
-FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
-
-INSERT INTO webhook_events_log (
-    id, organization_id, channel_session_id, provider, headers, raw_body, status, valid_signature, event_type,
-    external_id, received_at, processed_at)
-SELECT pg_temp.made('005', n), %(org)s, %(session)s, 'zernio', %(headers)s::jsonb,
-    CASE WHEN n %% 10 = 0 THEN %(body)s::bytea ELSE '' END, 'processed', true, 'message.received', 'old-' || n,
-    pg_temp.at(n), pg_temp.at(n) + interval '40 ms'
-FROM generate_series(%(first)s::bigint, %(last)s::bigint - 1) AS n;
-
-INSERT INTO messages (
-    organization_id, id, conversation_id, contact_id, channel_session_id, direction, external_id, type, body,
-    status, sent_at, created_at)
-SELECT %(org)s, pg_temp.made('006', n), pg_temp.made('002', n / 10), pg_temp.made('001', n / 10), %(session)s, 'inbound',
-    'old-' || n, 'text', 'Olá, vocês têm horário amanhã à tarde?', 'received', pg_temp.at(n * %(per_message)s), pg_temp.at(n * %(per_message)s)
-FROM generate_series(%(first)s::bigint / %(per_message)s, %(last)s::bigint / %(per_message)s - 1) AS n;
-
-INSERT INTO event_log (organization_id, id, event_type, entity_kind, entity_id, payload, created_at)
-SELECT %(org)s, pg_temp.made(CASE kind WHEN 'message.received' THEN '007' ELSE '008' END, n), kind, 'message',
-    pg_temp.made('006', n), '{"blocked": false}', pg_temp.at(n * %(per_message)s)
-FROM generate_series(%(first)s::bigint / %(per_message)s, %(last)s::bigint / %(per_message)s - 1) AS n,
-    unnest(ARRAY['message.received', 'ai_agent.dispatch_requested']) AS kind;
-
-ANALYZE;
