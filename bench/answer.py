@@ -1,13 +1,16 @@
 """Answer: how many signed messages are accepted per second and how fast, beside others on the same server.
 
 All features are on: a worker runs too, and first attempts take their share of the web process, at their
-bound as soon as more comes than is ingested. Each number of connections has a database of its own. Nearly
-every message is from somebody new, who becomes a contact, a conversation and a lead; one line beside has
-the same connections with known senders only.
+bound as soon as more comes than is ingested. Each number of connections has a database and processes of its
+own (a quick run has the same ones for all). Nearly every message is from somebody new, who becomes a
+contact, a conversation and a lead; one line beside has the same connections with known senders only.
 """
 
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from subprocess import Popen
 from typing import Any
 
 from bench.beside import ALL_PEERS, BARE, NAIVE, Beside, NotInstalled, serving, versions_of
@@ -16,7 +19,7 @@ from bench.load import Outcome, drive
 from bench.pgbench import pgbench
 from bench.report import Table, Teller
 from bench.scale import Scale
-from bench.site import cpu_seconds
+from bench.site import Site, cpu_seconds
 from portaria.db.embedded import EmbeddedServer
 
 _AT = 64
@@ -42,10 +45,14 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Answer:
     found = Answer()
     pairs = [_pgbench(server, scale, "before")]
     _beside(found, BARE, server, scale, tell)
-    for connections in scale.connections:
-        found.ours[connections] = _ours(server, scale, connections)
-        tell(f"answer at {connections} connections: {found.ours[connections]['rate']:.0f}/s")
-    found.known = _ours(server, scale, _at(scale), known=scale.known)
+    for together in [[one] for one in scale.connections] if scale.apart else [scale.connections]:
+        with _running(server, f"answer_{together[0]}") as (site, port, web):
+            for connections in together:
+                found.ours[connections] = _ours(site, port, web, scale, connections)
+                tell(f"answer at {connections} connections: {found.ours[connections]['rate']:.0f}/s")
+    with _running(server, "answer_known") as (site, port, web):
+        _make_known(site, port, scale.known)
+        found.known = _ours(site, port, web, scale, _at(scale), scale.known)
     tell(f"answer to known senders: {found.known['rate']:.0f}/s")
     pairs.append(_pgbench(server, scale, "after"))
     for script in pairs[0]:
@@ -58,26 +65,35 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Answer:
     return found
 
 
-def _ours(server: EmbeddedServer, scale: Scale, connections: int, known: int = 0) -> dict[str, Any]:
-    """With `known` senders, each has written once before, and all that followed from it is done."""
-    site = lived_in(server, f"answer_{connections}_{known}")
+@contextmanager
+def _running(server: EmbeddedServer, name: str) -> Iterator[tuple[Site, int, Popen[bytes]]]:
+    site = lived_in(server, name)
     with site.process("worker"), site.web() as (port, web):
-        plan = site.plan(
+        yield site, port, web
+
+
+def _make_known(site: Site, port: int, senders: int) -> None:
+    """Each has written once, and all that followed from it is done."""
+    drive(site.plan(port, senders=senders, most=senders, seconds=60, warm_up=0))
+    if site.drained(60, jobs=True) is None:
+        raise RuntimeError("the first messages of known senders were not ingested within a minute")
+
+
+def _ours(
+    site: Site, port: int, web: Popen[bytes], scale: Scale, connections: int, senders: int = _SENDERS
+) -> dict[str, Any]:
+    before, ingested = cpu_seconds(web.pid), site.value(_INGESTED)
+    outcome = drive(
+        site.plan(
             port, connections=connections, seconds=scale.answer_seconds, warm_up=scale.warm_up,
-            senders=known or _SENDERS,
-        )  # fmt: skip
-        if known:
-            drive(replace(plan, run="first", most=known, seconds=60, warm_up=0))
-            if site.drained(60, jobs=True) is None:
-                raise RuntimeError("the first messages of known senders were not ingested within a minute")
-        before, ingested = cpu_seconds(web.pid), site.value(_INGESTED)
-        outcome = drive(plan)
-        spent = cpu_seconds(web.pid) - before
-        ingested = site.value(_INGESTED) - ingested
+            senders=senders,
+        )
+    )  # fmt: skip
+    spent = cpu_seconds(web.pid) - before
     return {
         **_figures(outcome),
-        "ingested_meanwhile": ingested,
-        "web_cpu_share": spent / (outcome.seconds + plan.warm_up),
+        "ingested_meanwhile": site.value(_INGESTED) - ingested,
+        "web_cpu_share": spent / (outcome.seconds + scale.warm_up),
     }
 
 

@@ -10,10 +10,10 @@ import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from subprocess import Popen, TimeoutExpired
+from subprocess import Popen
 from typing import Any
 
 import psutil
@@ -90,14 +90,12 @@ class Site:
 
     @contextmanager
     def process(self, kind: str, *, port: int = 0, **settings: str) -> Iterator[Popen[bytes]]:
-        """`portaria <kind>` with the settings an installation has by default; killed at the end: what it
-        would still finish when asked to stop is no part of what was measured.
-        """
+        """`portaria <kind>` with the settings an installation has by default."""
         environment = {**os.environ, **child_environment(self.keys, self.app_url, port or free_port())}
         for name in _AS_IN_PRODUCTION:
             environment.pop(name, None)
         argv = [sys.executable, "-m", "portaria", kind]
-        with running(argv, {**environment, **settings}, grace=0) as process:
+        with running(argv, {**environment, **settings}) as process:
             yield process
 
     @contextmanager
@@ -159,10 +157,10 @@ async def _demo(app_url: str, keys: DevKeys) -> Demo:
 
 @contextmanager
 def running(
-    argv: list[str], environment: Mapping[str, str], *, cwd: Path | None = None, grace: float = 2.0
+    argv: list[str], environment: Mapping[str, str], *, cwd: Path | None = None
 ) -> Iterator[Popen[bytes]]:
-    """A process that ends with this one; at the end it has `grace` seconds to stop by itself. Its output
-    goes to `.bench/processes.log`.
+    """A process that ends with this one, killed with its children at the end: what it would still finish when
+    asked to stop is no part of what was measured. Its output goes to `.bench/processes.log`.
     """
     WORK.mkdir(exist_ok=True)
     with open(WORK / "processes.log", "ab") as output:
@@ -172,12 +170,9 @@ def running(
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(grace)
-        except TimeoutExpired:
-            process.kill()
-            process.wait()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
         lifeline.let_go(process)
 
 
