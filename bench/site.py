@@ -1,6 +1,7 @@
 """An installation to measure: the embedded server, a database, real `portaria web` and `worker` processes."""
 
 import asyncio
+import fcntl
 import http.client
 import os
 import secrets
@@ -221,6 +222,8 @@ def database_bytes(site: Site) -> int:
 
 
 def clear_leftovers() -> None:
-    """Removes what killed runs left; their servers ended with them."""
+    """Removes what killed runs left; a run that is under way holds its server's lock."""
     for folder in WORK.glob("cluster-*"):
-        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError), open(folder / "lock", "a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(folder, ignore_errors=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bench.targets import Target, tables
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -21,7 +23,20 @@ def test_the_benchmark_measures_and_reports(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "smoke.json").read_text())
     answer = found["parts"]["answer"]
-    assert all(figures["rate"] > 0 for figures in answer["ours"].values())
+    assert all(figures["rate"] > 0 for figures in [*answer["ours"].values(), answer["known"]])
     assert {"bare", "naive", "pgbench_insert", "pgbench_insert_update"} <= answer["beside"].keys()
     assert all(figures.get("rate", 0) > 0 for figures in answer["beside"].values())
-    assert "| connections | per second |" in (tmp_path / "smoke.md").read_text()
+    assert found["seconds"]["answer"] > 0
+    page = (tmp_path / "smoke.md").read_text()
+    assert "| connections | per second |" in page
+    assert "known senders only |" in page
+    assert "## How long each part took" in page
+
+
+def test_a_missed_target_has_its_reason() -> None:
+    """Missed ones alone, each with what is known about it."""
+    held, missed = Target("held", 1, 1, True, why="-"), Target("missed", 0, 1, True, why="a reason")
+    judged, reasons = tables([held, missed])
+    assert [row[0] for row in judged.rows] == ["held", "missed"]
+    assert reasons.rows == [("missed", "a reason")]
+    assert len(tables([held])) == 1
