@@ -8,8 +8,8 @@ from bench.report import Table
 
 UNMEASURED = float("nan")
 _CORES = (
-    "nearly every message is somebody new: ingesting it and its lead's turn cost about 9 ms of the two cores"
-    " that also answer and send"
+    "nearly every message is somebody new: ingesting it takes 4 ms and its lead 5 more, of the two cores that"
+    " also answer and send"
 )
 _PYTHON = "an answer is 0.35 ms of one Python process at best"
 _ONE_BY_ONE = (
