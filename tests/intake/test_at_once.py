@@ -69,7 +69,7 @@ async def test_the_second_delivery_meets_the_first_before_its_commit(desk: Desk)
 
 
 def waiting(desk: Desk) -> int:
-    return desk.count("pg_stat_activity", "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_message%%'")
+    return desk.count("pg_stat_activity", "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_%%'")
 
 
 async def test_two_first_messages_at_once_a_hundred_times_over(open_desk: OpenDesk) -> None:

@@ -44,7 +44,7 @@ async def refuses(desk: Desk) -> bool:
             assert int(answer.headers["retry-after"]) > 0
             row = desk.newest_row()
             assert (row["status"], row["valid_signature"], row["attempts"]) == ("received", None, 0)
-    await until(lambda: not desk.intake.first_attempts._rows)
+    await until(lambda: not desk.intake.first_attempts.waiting)
     assert len(found) == 1
     return found == {503}
 

@@ -3,7 +3,6 @@
 import asyncio
 from typing import Any
 
-import psycopg
 import pytest
 
 from portaria.db.pool import Database
@@ -21,7 +20,7 @@ __all__ = ["database"]
 
 def trying(desk: Desk) -> int:
     """First attempts that wait for a lock in the database."""
-    return desk.count("pg_stat_activity", "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_message%%'")
+    return desk.count("pg_stat_activity", "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_%%'")
 
 
 async def accepted(desk: Desk, times: int, url: str | None = None) -> None:
@@ -34,8 +33,8 @@ async def test_they_are_bounded_and_the_rest_waits_and_is_drained(open_desk: Ope
     async with open_desk(first_attempts=3) as desk:
         with desk.held("messages"):
             await accepted(desk, 30)
-            await until(lambda: trying(desk) == 3)
-            assert len(desk.intake.first_attempts._rows) == 27
+            # Two alone, and nothing left to try together: no batch gets past the lock.
+            await until(lambda: desk.intake.first_attempts.waiting == 28 and trying(desk) == 2)
         await desk.settled()
         assert desk.count("messages") == 30
         assert desk.count("webhook_events_log", "status = 'processed' AND attempts = 0") == 30
@@ -58,7 +57,7 @@ async def test_bodies_that_were_not_kept_are_read_again(room: Backroom) -> None:
     for row in rows:
         loaded = await room.load(row)
         firsts.schedule(loaded)
-    assert [held.raw_body for held in firsts._rows] == [b""] * 4
+    assert [held.raw_body for held in firsts._alone] == [b""] * 4
     room.sql(f"UPDATE webhook_events_log SET attempts = 1 WHERE id = '{rows[3]}'")
     firsts.start()
     await firsts.stop(10.0)
@@ -75,7 +74,7 @@ async def test_a_runner_outlives_what_goes_wrong(room: Backroom, monkeypatch: py
     firsts._db = gone
     firsts.schedule(good)
     firsts.start()
-    await until(lambda: not firsts._rows)
+    await until(lambda: not firsts.waiting)
     await asyncio.sleep(0.2)
     firsts._db = room.db
     firsts.schedule(broken)
@@ -109,19 +108,27 @@ async def test_sigterm_does_not_wait_for_ever_and_leaves_the_rest_to_the_replay(
     assert desk.count("messages") == 0
 
 
-async def test_while_many_wait_for_their_answer_one_is_tried_at_a_time(room: Backroom) -> None:
+async def test_while_many_wait_for_their_answer_there_is_one_batch_at_a_time(room: Backroom) -> None:
     under_way = 100
     firsts = FirstAttempts(room.db, at_once=4, waiting=100, under_way=lambda: under_way)
-    for number in range(8):
+    for number in range(40):
         firsts.schedule(await room.load(room.archived(room.message(conversation_id=f"t{number}"))))
-    waiting = "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_message%%'"
-    with psycopg.connect(room.database.owner_url) as other:
-        other.execute("LOCK TABLE messages IN EXCLUSIVE MODE")
+    room.sql(
+        "CREATE FUNCTION fail_slowly() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN PERFORM pg_advisory_xact_lock_shared(79); RETURN NEW; END $$;"
+        "CREATE TRIGGER fail_slowly BEFORE INSERT ON messages FOR EACH ROW EXECUTE FUNCTION fail_slowly()"
+    )
+    waiting = "wait_event_type = 'Lock' AND query LIKE '%%fn_ingest_together%%'"
+    most = 0
+    with room.holding("SELECT pg_advisory_xact_lock(79)"):
         firsts.start()
-        await until(lambda: room.count("pg_stat_activity", waiting) == 1)
-        await asyncio.sleep(0.2)  # nothing tells that a second one did not begin
-        assert room.count("pg_stat_activity", waiting) == 1
+        while firsts._rows:
+            most = max(most, room.count("pg_stat_activity", waiting))
+            await asyncio.sleep(0.01)
+        assert most == 1
+        # What was left to be tried alone: one at a time, as long as so many wait.
+        await until(lambda: room.count("pg_stat_activity", "wait_event_type = 'Lock'") == 1)
         under_way = 0
-        await until(lambda: room.count("pg_stat_activity", waiting) == 4)
+        await until(lambda: room.count("pg_stat_activity", "wait_event_type = 'Lock'") == 3)
     await firsts.stop(10.0)
-    assert room.count("messages") == 8
+    assert room.count("messages") == 40

@@ -19,6 +19,7 @@ import pytest
 from portaria.db.pool import Database
 from portaria.intake.accepted import load_row
 from portaria.intake.first_attempt import first_attempt
+from portaria.intake.ingest import ingest_together
 from portaria.intake.replay import replay_round
 from tests.conftest import TestDatabase
 from tests.intake.backroom import QUICK, WHOLE, Backroom, empty
@@ -126,6 +127,39 @@ def test_a_kill_at_any_step_loses_and_doubles_nothing(
     assert room.facts() == expected(text)
     assert room.count("contacts", "is_blocked") == int(text == "Parar")
     assert len(room.audited("contact.blocked")) == int(text == "Parar")
+    assert room.notices() == {}
+
+
+@pytest.mark.parametrize("statement", ["is cut off", "commits unheard"])
+@pytest.mark.parametrize("step", ["inside T1", "inside T3", "at the end of T3", "its closing"])
+def test_a_kill_inside_a_batch_loses_and_doubles_nothing(
+    room: Backroom, tmp_path: Path, step: str, statement: str
+) -> None:
+    """Several people's messages, one of them delivered twice, in one transaction: all or nothing."""
+    table, event, _text = {**STEPS, "its closing": STEPS["between T2 and T3"]}[step]
+    bodies = [room.message(conversation_id=f"t{n}", phone=f"+551198765000{n}") for n in range(3)]
+    rows = [room.archived(body, age="6 minutes") for body in (*bodies, bodies[0])]
+
+    async def batch(db: Database) -> None:
+        async with db.connection() as conn:
+            held = [await load_row(conn, row) for row in rows]
+        await ingest_together(db, [row for row in held if row is not None], lock_wait=60)
+
+    with (
+        held_at(room, table, event),
+        forked(lambda _report: run(room, "victim", batch), tmp_path / "report") as pid,
+    ):
+        wait_until_held(room)
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        assert not any(room.facts().values())
+        if statement == "is cut off":
+            cut_off(room)
+    closed = statement == "commits unheard"
+    assert [room.standing(row) for row in rows] == [("processed" if closed else "received", 0, None)] * 4
+    run(room, "tests", lambda db: replay_round(db, pace=QUICK))
+    assert [room.standing(row) for row in rows] == [("processed", 0 if closed else 1, None)] * 4
+    assert room.facts() == dict.fromkeys(WHOLE, 3)
     assert room.notices() == {}
 
 

@@ -2,8 +2,8 @@
 
     fact ─▶ open_runs (one per matching rule) ─▶ action 0, 1, … ─▶ done | skipped | failed
 
-An action's effect and its result are one transaction; the rotation's turn is one by itself, and a second
-call returns the first one's. So a run that dies anywhere goes on behind its last result.
+An action's effect and its result are one transaction. So a run that dies anywhere goes on behind its last
+result.
 """
 
 from dataclasses import dataclass
@@ -85,8 +85,10 @@ async def _carry_out(db: Database, event: Event, run: OpenRun) -> None:
 
 async def _rotate(db: Database, step: Step) -> None:
     async with db.connection() as conn:
-        result = await take_turn(conn, step, LOCK_WAIT) if step.lead_id else skipped(step, "lead_inexistente")
-        await _record(conn, step, result)
+        if step.lead_id is None:
+            await _record(conn, step, skipped(step, "lead_inexistente"))
+        else:
+            await take_turn(conn, step, LOCK_WAIT)
 
 
 async def _act(db: Database, step: Step) -> None:

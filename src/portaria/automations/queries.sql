@@ -45,34 +45,9 @@ WHERE organization_id = %(organization_id)s AND id = %(id)s;
 SELECT user_id FROM user_organizations
 WHERE organization_id = %(organization_id)s AND user_id = ANY(%(users)s::uuid[]) AND revoked_at IS NULL;
 
--- One run per rule and event (its unique key): those begun here, and those that an earlier try left
--- unfinished. A hand-over asks for the rotation alone.
 -- name: open_runs
-WITH begun AS (
-    INSERT INTO automation_rule_runs (
-        organization_id, id, rule_id, event_id, lead_id, actions, status, finished_at
-    )
-    SELECT r.organization_id, gen_random_uuid(), r.id, %(event_id)s, %(lead_id)s, wanted.actions,
-        CASE WHEN wanted.actions = '[]' THEN 'done' ELSE 'running' END,
-        CASE WHEN wanted.actions = '[]' THEN now() END
-    FROM fn_matching_rules(%(organization_id)s, %(event_id)s) AS r,
-        LATERAL (
-            SELECT CASE WHEN %(rotation_only)s
-                THEN '[{"type": "assign_owner", "config": {"modo": "rodizio"}}]'::jsonb ELSE r.actions
-            END AS actions
-        ) AS wanted
-    ON CONFLICT (organization_id, rule_id, event_id) DO NOTHING
-    RETURNING id, rule_id, lead_id, actions, actions_result
-), unfinished AS (
-    SELECT id, rule_id, lead_id, actions, actions_result FROM begun
-    UNION ALL
-    SELECT id, rule_id, lead_id, actions, actions_result FROM automation_rule_runs
-    WHERE organization_id = %(organization_id)s AND event_id = %(event_id)s AND status = 'running'
-)
-SELECT u.id, u.rule_id, u.lead_id, u.actions, jsonb_array_length(u.actions_result) AS next
-FROM unfinished u
-JOIN automation_rules r ON r.organization_id = %(organization_id)s AND r.id = u.rule_id
-ORDER BY r.created_at, r.id;
+SELECT id, rule_id, lead_id, actions, next
+FROM fn_open_runs(%(organization_id)s, %(event_id)s, %(lead_id)s, %(rotation_only)s);
 
 -- Whether this action is still to be done, with the run locked until the end of the transaction.
 -- name: lock_run
@@ -87,12 +62,10 @@ SELECT fn_record_action_result(%(organization_id)s, %(run_id)s, %(index)s, %(res
 -- name: bounded_wait
 SELECT set_config('lock_timeout', %(milliseconds)s, true);
 
--- The turn, as one autocommit statement: a process that freezes afterwards holds no lock. The wait for
--- the rule's lock is bounded, so that a frozen holder delays no other rule's leads.
 -- name: take_turn
-WITH bounded AS MATERIALIZED (SELECT set_config('lock_timeout', %(milliseconds)s, true))
-SELECT fn_automation_rodizio_atribuir(%(organization_id)s, %(rule_id)s, %(lead_id)s, %(event_id)s)
-FROM bounded;
+SELECT fn_take_turn(
+    %(organization_id)s, %(rule_id)s, %(lead_id)s, %(event_id)s, %(run_id)s, %(index)s, %(wait)s
+);
 
 -- name: assign_fixed_owner
 SELECT fn_assign_fixed_owner(

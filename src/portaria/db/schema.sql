@@ -957,6 +957,48 @@ $$;
 
 
 --
+-- Name: fn_ingest_together(uuid[], uuid[], uuid[], text[], text[], text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_ingest_together(p_rows uuid[], p_orgs uuid[], p_sessions uuid[], p_lead_sources text[], p_messages text[], p_wait text) RETURNS TABLE(row_id uuid, outcome text)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_row record;
+    v_first record;
+BEGIN
+    PERFORM set_config('lock_timeout', p_wait, true);
+    FOR v_row IN
+        SELECT id, org, session, lead_source, message::jsonb AS message
+        FROM unnest(p_rows, p_orgs, p_sessions, p_lead_sources, p_messages)
+            AS listed (id, org, session, lead_source, message)
+    LOOP
+        CONTINUE WHEN NOT pg_try_advisory_xact_lock(fn_lock_key(
+            'thread',
+            v_row.org || '/' || v_row.session || '/' || (v_row.message ->> 'provider_conversation_id')));
+        v_first := fn_ingest_message(v_row.id, 0, NULL, v_row.org, v_row.session, v_row.message);
+        CONTINUE WHEN v_first.outcome = 'no_anchor';
+        row_id := v_row.id;
+        outcome := CASE
+            WHEN v_first.outcome = 'superseded' THEN 'superseded'
+            WHEN v_first.outcome = 'inserted' AND v_row.message ->> 'direction' = 'inbound' THEN
+                CASE fn_message_effects(
+                    v_row.id, 0, NULL, v_row.org, v_first.message_id, true, 'processed', NULL, v_row.lead_source)
+                WHEN 'superseded' THEN 'superseded' ELSE 'ingested' END
+            WHEN NOT fn_close_row(
+                v_row.id, 0, NULL, 'processed', NULL,
+                CASE v_row.message ->> 'direction' WHEN 'inbound' THEN 'message.received' ELSE 'message.sent' END,
+                v_row.message ->> 'external_id') THEN 'superseded'
+            WHEN v_first.outcome = 'duplicate' THEN 'duplicate'
+            ELSE 'ingested'
+        END;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+
+--
 -- Name: fn_is_dispatched(uuid, uuid); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -1291,6 +1333,45 @@ CREATE FUNCTION public.fn_open_notice(p_org uuid, p_kind text, p_severity text, 
         occurrences = n.occurrences + 1, last_at = now(), status = 'open', severity = excluded.severity,
         body = excluded.body, resource_kind = excluded.resource_kind, resource_id = excluded.resource_id
     RETURNING id
+$$;
+
+
+--
+-- Name: fn_open_runs(uuid, uuid, uuid, boolean); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_open_runs(p_org uuid, p_event uuid, p_lead uuid, p_rotation_only boolean) RETURNS TABLE(id uuid, rule_id uuid, lead_id uuid, actions jsonb, next integer)
+    LANGUAGE plpgsql
+    AS $$
+#variable_conflict use_column
+BEGIN
+    RETURN QUERY
+    WITH begun AS (
+        INSERT INTO automation_rule_runs (
+            organization_id, id, rule_id, event_id, lead_id, actions, status, finished_at
+        )
+        SELECT r.organization_id, gen_random_uuid(), r.id, p_event, p_lead, wanted.actions,
+            CASE WHEN wanted.actions = '[]' THEN 'done' ELSE 'running' END,
+            CASE WHEN wanted.actions = '[]' THEN now() END
+        FROM fn_matching_rules(p_org, p_event) AS r,
+            LATERAL (
+                SELECT CASE WHEN p_rotation_only
+                    THEN '[{"type": "assign_owner", "config": {"modo": "rodizio"}}]'::jsonb ELSE r.actions
+                END AS actions
+            ) AS wanted
+        ON CONFLICT (organization_id, rule_id, event_id) DO NOTHING
+        RETURNING id, rule_id, lead_id, actions, actions_result
+    ), unfinished AS (
+        SELECT id, rule_id, lead_id, actions, actions_result FROM begun
+        UNION ALL
+        SELECT id, rule_id, lead_id, actions, actions_result FROM automation_rule_runs
+        WHERE organization_id = p_org AND event_id = p_event AND status = 'running'
+    )
+    SELECT u.id, u.rule_id, u.lead_id, u.actions, jsonb_array_length(u.actions_result)
+    FROM unfinished u
+    JOIN automation_rules r ON r.organization_id = p_org AND r.id = u.rule_id
+    ORDER BY r.created_at, r.id;
+END
 $$;
 
 
@@ -1771,6 +1852,24 @@ BEGIN
     INSERT INTO lead_form_submissions (organization_id, id, form_id, webhook_event_id, lead_id, idempotency_key)
     VALUES (p_org, gen_random_uuid(), p_form, p_row, v_lead, p_key);
     RETURN QUERY SELECT 'created', v_lead, v_contact;
+END
+$$;
+
+
+--
+-- Name: fn_take_turn(uuid, uuid, uuid, uuid, uuid, integer, text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_take_turn(p_org uuid, p_rule uuid, p_lead uuid, p_event uuid, p_run uuid, p_index integer, p_wait text) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_turn jsonb;
+BEGIN
+    PERFORM set_config('lock_timeout', p_wait, true);
+    v_turn := fn_automation_rodizio_atribuir(p_org, p_rule, p_lead, p_event);
+    RETURN fn_record_action_result(p_org, p_run, p_index, jsonb_build_object(
+        'type', 'assign_owner', 'status', v_turn ->> 'status', 'detail', v_turn - 'status'));
 END
 $$;
 

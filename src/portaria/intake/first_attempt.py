@@ -6,7 +6,7 @@ once wait here and are drained as room appears; what the process loses, the repl
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,9 +14,12 @@ import structlog
 
 from portaria.db.pool import Database
 from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row, record_failure
-from portaria.intake.ingest import ingest
+from portaria.intake.ingest import ingest, ingest_together
 from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
+_TOGETHER: Final = 32
+"""Rows of a batch: most of what a batch saves is saved by then, and its locks are held a shorter time."""
+_BATCHES: Final = 2
 _A_FEW: Final = 8
 _LOOK_AGAIN: Final = 0.02
 log = structlog.get_logger()
@@ -27,25 +30,49 @@ async def first_attempt(db: Database, row: AcceptedRow) -> TryOutcome:
     try:
         outcome = await ingest(db, row, again=False)
     except Exception as error:
-        outcome = TryOutcome.FAILED
-        log.warning("first_attempt_failed", row=str(row.id), error=describe(error))
-        try:
-            async with db.connection() as conn:
-                await record_failure(conn, row, error, spent=1, unspent=0)
-        except Exception as unwritten:
-            log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
-    else:
-        log.info("message_" + outcome, row=str(row.id), organization=str(row.organization_id))
-    TRIES.labels("first", outcome).inc()
+        return await _failed(db, row, error)
+    _ended(row, outcome)
     return outcome
 
 
+async def first_attempts(db: Database, rows: Sequence[AcceptedRow]) -> list[AcceptedRow]:
+    """The same for many rows at once. Returns those that are to be tried alone."""
+    try:
+        done = await ingest_together(db, rows)
+    except Exception as error:
+        for row in rows:
+            await _failed(db, row, error)
+        return []
+    for row in rows:
+        if row.id in done:
+            _ended(row, done[row.id])
+    return [row for row in rows if row.id not in done]
+
+
+async def _failed(db: Database, row: AcceptedRow, error: Exception) -> TryOutcome:
+    log.warning("first_attempt_failed", row=str(row.id), error=describe(error))
+    try:
+        async with db.connection() as conn:
+            await record_failure(conn, row, error, spent=1, unspent=0)
+    except Exception as unwritten:
+        log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
+    TRIES.labels("first", TryOutcome.FAILED).inc()
+    return TryOutcome.FAILED
+
+
+def _ended(row: AcceptedRow, outcome: TryOutcome) -> None:
+    log.info("message_" + outcome, row=str(row.id), organization=str(row.organization_id))
+    TRIES.labels("first", outcome).inc()
+
+
 class FirstAttempts:
-    """Runs first attempts, at most `at_once` at a time; at most `waiting` rows are kept waiting, and
+    """Runs first attempts over at most `at_once` connections; at most `waiting` rows are kept waiting, and
     `kept_bytes` of their bodies.
 
-    While more than a few deliveries are `under_way`, one at a time: an answer has five seconds, effects can
-    wait, and both want the same processors.
+    What waits is ingested together: while one batch is in the database, the next collects. Rows that cannot
+    be, or whose batch failed, are tried alone, so that a locked thread holds up nobody else's messages.
+    While more than a few deliveries are `under_way`, one batch at a time and one row alone: an answer has
+    five seconds, effects can wait, and both want the same processors.
     """
 
     def __init__(
@@ -60,7 +87,9 @@ class FirstAttempts:
         self._db, self._at_once, self._under_way = db, at_once, under_way
         self._waiting, self._kept_bytes = waiting, kept_bytes
         self._rows: deque[AcceptedRow] = deque()
+        self._alone: deque[AcceptedRow] = deque()
         self._bytes = 0
+        self._batches = 0
         self._wake = asyncio.Event()
         self._stopping = False
         self._runners: list[asyncio.Task[None]] = []
@@ -68,17 +97,19 @@ class FirstAttempts:
     def start(self) -> None:
         self._runners = [asyncio.create_task(self._run(number)) for number in range(self._at_once)]
 
+    @property
+    def waiting(self) -> int:
+        """Rows whose first attempt has not begun."""
+        return len(self._rows) + len(self._alone)
+
     def schedule(self, row: AcceptedRow) -> None:
         """Takes an accepted row over; returns at once."""
-        if len(self._rows) >= self._waiting:
+        if self.waiting >= self._waiting:
             LEFT_TO_REPLAY.inc()
             return
         if self._bytes + len(row.raw_body) > self._kept_bytes:
             row = replace(row, raw_body=b"")  # read again from the archive when its turn comes
-        self._bytes += len(row.raw_body)
-        self._rows.append(row)
-        FIRST_ATTEMPTS_WAITING.set(len(self._rows))
-        self._wake.set()
+        self._put(self._rows if row.raw_body else self._alone, row)
 
     async def stop(self, grace: float) -> None:
         """Lets running tries finish and drains the rest for `grace` seconds; the replay has what is left."""
@@ -88,32 +119,60 @@ class FirstAttempts:
         for runner in late:
             runner.cancel()
         await asyncio.gather(*late, return_exceptions=True)
-        LEFT_TO_REPLAY.inc(len(self._rows))
+        LEFT_TO_REPLAY.inc(self.waiting)
+
+    def _put(self, queue: deque[AcceptedRow], row: AcceptedRow) -> None:
+        queue.append(row)
+        self._bytes += len(row.raw_body)
+        FIRST_ATTEMPTS_WAITING.set(self.waiting)
+        self._wake.set()
+
+    def _take(self, queue: deque[AcceptedRow], most: int) -> list[AcceptedRow]:
+        taken = [queue.popleft() for _ in range(min(most, len(queue)))]
+        self._bytes -= sum(len(row.raw_body) for row in taken)
+        FIRST_ATTEMPTS_WAITING.set(self.waiting)
+        return taken
 
     async def _run(self, number: int) -> None:
+        """Runner 0 keeps to batches, so that rows which wait for a lock, alone, never take all of them."""
         while True:
-            while not self._rows:
-                if self._stopping:
-                    return
-                self._wake.clear()
-                await self._wake.wait()
-            if number and self._under_way() > _A_FEW and not self._stopping:
-                await asyncio.sleep(_LOOK_AGAIN)
-                continue
-            row = self._rows.popleft()
-            self._bytes -= len(row.raw_body)
-            FIRST_ATTEMPTS_WAITING.set(len(self._rows))
+            busy = self._under_way() > _A_FEW and not self._stopping
+            for_alone = number > 0 or (self._at_once == 1 and not self._rows)
             try:
-                await self._try(row)
+                if self._alone and for_alone and (number <= 1 or not busy):
+                    await self._try_alone()
+                elif self._rows and self._batches < _BATCHES and (number == 0 or not busy):
+                    await self._try_together()
+                elif self._stopping and not self.waiting and not self._batches:
+                    return
+                elif busy and self.waiting:
+                    await asyncio.sleep(_LOOK_AGAIN)
+                else:
+                    self._wake.clear()
+                    await self._wake.wait()
             except Exception:
                 # The archive did not answer, or the log cannot be written: the runner outlives both.
                 LEFT_TO_REPLAY.inc()
 
-    async def _try(self, row: AcceptedRow) -> None:
-        if not row.raw_body:
-            async with self._db.connection() as conn:
-                stored = await load_row(conn, row.id)
-            if stored is None or stored.attempts > 0 or stored.tried_at is not None:
-                return  # the replay has it
-            row = stored
-        await first_attempt(self._db, row)
+    async def _try_together(self) -> None:
+        rows = self._take(self._rows, _TOGETHER)
+        self._batches += 1
+        try:
+            for row in await first_attempts(self._db, rows):
+                self._put(self._alone, row)
+        finally:
+            self._batches -= 1
+            self._wake.set()
+
+    async def _try_alone(self) -> None:
+        [row] = self._take(self._alone, 1)
+        try:
+            if not row.raw_body:
+                async with self._db.connection() as conn:
+                    stored = await load_row(conn, row.id)
+                if stored is None or stored.attempts > 0 or stored.tried_at is not None:
+                    return  # the replay has it
+                row = stored
+            await first_attempt(self._db, row)
+        finally:
+            self._wake.set()

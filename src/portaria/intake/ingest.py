@@ -5,19 +5,23 @@ the proof. Three transactions, each a single statement, so that a frozen process
 T1 contact, conversation, message, stamp; T2 the opt-out; T3 the effects and the row's closing.
 """
 
+import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
+import structlog
 
+from portaria.db.arrays import TextArray, UuidArray
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
-from portaria.db.sqlstate import is_retryable_at_once
+from portaria.db.sqlstate import is_retryable_at_once, was_rolled_back
 from portaria.ids import uuid7
 from portaria.intake import tell
-from portaria.intake.accepted import AcceptedRow, TryOutcome, close
+from portaria.intake.accepted import AcceptedRow, TryOutcome, close, describe
 from portaria.intake.json_body import InvalidJson, parse_object
 from portaria.intake.opt_out import asks_to_leave
 from portaria.intake.phones import search_variants
@@ -28,6 +32,7 @@ _T = TypeVar("_T")
 _AT_ONCE = 3
 _KIND_LENGTH = 50
 PREVIEW_LENGTH = 160
+log = structlog.get_logger()
 
 
 async def ingest(db: Database, row: AcceptedRow, *, again: bool, dispatch: bool = True) -> TryOutcome:
@@ -61,6 +66,42 @@ async def ingest(db: Database, row: AcceptedRow, *, again: bool, dispatch: bool 
             lambda: run_effects(conn, row, first.message_id, dispatch=dispatch, status="processed")
         )
         return TryOutcome.SUPERSEDED if done == "superseded" else TryOutcome.INGESTED
+
+
+async def ingest_together(
+    db: Database, rows: Sequence[AcceptedRow], *, lock_wait: float = 0.25
+) -> Mapping[UUID, TryOutcome]:
+    """First attempts of many rows in one transaction. Those that are not in the result are to be tried alone,
+    as if nothing had been: they break the contract, ask to leave, or one met a lock for `lock_wait` seconds.
+
+    Raises what leaves it open whether the transaction was committed.
+    """
+    ready: list[tuple[AcceptedRow, str]] = []
+    for row in rows:
+        with suppress(ContractError, InvalidJson):
+            message, facts = read_message(row)
+            if message.direction == "outbound" or not asks_to_leave(message.body):
+                ready.append((row, facts))
+        await asyncio.sleep(0)  # answers go first
+    if not ready:
+        return {}
+    parameters = (
+        UuidArray.of(row.id for row, _facts in ready),
+        UuidArray.of(row.organization_id for row, _facts in ready),
+        UuidArray.of(row.session_id for row, _facts in ready),
+        TextArray.of(_lead_source(row) for row, _facts in ready),
+        TextArray.of(facts for _row, facts in ready),
+        f"{int(lock_wait * 1000)}ms",
+    )
+    try:
+        async with db.connection() as conn:
+            done = await (await conn.execute(_Q["ingest_together"], parameters)).fetchall()
+    except psycopg.Error as error:
+        if not was_rolled_back(error):
+            raise
+        log.info("not_together", rows=len(ready), error=describe(error))
+        return {}
+    return {row: TryOutcome(outcome) for row, outcome in done}
 
 
 def read_message(row: AcceptedRow) -> tuple[NewMessage, str]:
@@ -175,11 +216,15 @@ async def run_effects(
         {
             **row.try_, "organization_id": row.organization_id, "message_id": message_id,
             "dispatch": dispatch, "status": status, "note": note,
-            "lead_source": "whatsapp" if row.provider == "zernio" else "api",
+            "lead_source": _lead_source(row),
         },
     )  # fmt: skip
     [(done,)] = await cursor.fetchall()
     return str(done)
+
+
+def _lead_source(row: AcceptedRow) -> str:
+    return "whatsapp" if row.provider == "zernio" else "api"
 
 
 async def _break_contract(

@@ -74,6 +74,9 @@ FROM fn_ingest_message(
     %(row)s, %(attempts)s, %(tried_at)s, %(organization_id)s, %(session_id)s, %(message)s::jsonb
 );
 
+-- name: ingest_together
+SELECT row_id, outcome FROM fn_ingest_together(%b, %b, %b, %b, %b, %s);
+
 -- name: restamp_message
 SELECT fn_restamp_message(%(organization_id)s, %(message_id)s, %(preview)s);
 

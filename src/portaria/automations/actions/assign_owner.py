@@ -22,14 +22,13 @@ def is_rotation(action: Any) -> bool:
     return isinstance(config, Mapping) and config.get("modo") == "rodizio"
 
 
-async def take_turn(conn: Connection, step: Step, wait: float) -> Result:
-    """One turn, as one autocommit statement on `conn`, which must be outside a transaction.
+async def take_turn(conn: Connection, step: Step, wait: float) -> None:
+    """One turn with its result, as one autocommit statement on `conn`, which must be outside a transaction.
 
     Waits at most `wait` seconds for a lock: then psycopg's LockNotAvailable, and nothing is written.
     """
-    parameters = _place(step) | {"milliseconds": str(int(wait * 1000))}
-    [(outcome,)] = await (await conn.execute(_Q["take_turn"], parameters)).fetchall()
-    return _translated(step, outcome)
+    parameters = {"run_id": step.run_id, "index": step.index, "wait": f"{int(wait * 1000)}ms"}
+    await conn.execute(_Q["take_turn"], _place(step) | parameters)
 
 
 async def assign_fixed(conn: Connection, step: Step) -> Result:
@@ -39,7 +38,9 @@ async def assign_fixed(conn: Connection, step: Step) -> Result:
         return failed(step, "invalid_config")
     parameters = _place(step) | {"user_id": user_id}
     [(outcome,)] = await (await conn.execute(_Q["assign_fixed_owner"], parameters)).fetchall()
-    return _translated(step, outcome)
+    # As *Atividade* keeps it: who, or the reason.
+    detail = {key: value for key, value in outcome.items() if key != "status"}
+    return {"type": step.type, "status": outcome["status"], "detail": detail}
 
 
 def _place(step: Step) -> dict[str, object]:
@@ -47,9 +48,3 @@ def _place(step: Step) -> dict[str, object]:
         "organization_id": step.organization_id, "rule_id": step.rule_id, "lead_id": step.lead_id,
         "event_id": step.event_id,
     }  # fmt: skip
-
-
-def _translated(step: Step, outcome: dict[str, Any]) -> Result:
-    """The database's outcome as *Atividade* keeps it: who and at which position, or the reason."""
-    detail = {key: value for key, value in outcome.items() if key != "status"}
-    return {"type": step.type, "status": outcome["status"], "detail": detail}
