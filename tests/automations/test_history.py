@@ -22,8 +22,9 @@ MINE = [
     "fn_admit_lead_form", "fn_assign_fixed_owner", "fn_automation_rodizio_atribuir", "fn_bump_rule_version",
     "fn_conditions_hold", "fn_emit_event_on_lead_change", "fn_emit_lead_event", "fn_enqueue_event",
     "fn_hand_over_leads", "fn_lead_facts", "fn_lock_members", "fn_matching_rules", "fn_notify_notice",
-    "fn_open_runs", "fn_record_action_result", "fn_refuse_change", "fn_release_leads", "fn_rotation_candidates",
-    "fn_rotation_queue", "fn_stamp_lead_owner", "fn_submit_lead_form", "fn_take_turn", "fn_to_uuid",
+    "fn_open_runs", "fn_record_action_result", "fn_refuse_change", "fn_release_leads",
+    "fn_rotation_candidates", "fn_rotation_queue", "fn_stamp_lead_owner", "fn_submit_lead_form",
+    "fn_take_turn", "fn_to_uuid",
 ]  # fmt: skip
 
 

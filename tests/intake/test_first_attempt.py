@@ -86,7 +86,7 @@ async def test_a_runner_outlives_what_goes_wrong(room: Backroom, monkeypatch: py
 
 async def test_sigterm_lets_running_ones_finish(desk: Desk) -> None:
     """Case D12, in a real web process: everything accepted is in when it is gone."""
-    async with web_process(desk.database.app_url, first_attempts=2, stop_grace=20) as web:
+    async with web_process(desk.database.app_url, first_attempts=3, stop_grace=20) as web:
         with desk.held("messages"):
             await accepted(desk, 10, web.url)
             await until(lambda: trying(desk) == 2)
@@ -98,7 +98,7 @@ async def test_sigterm_lets_running_ones_finish(desk: Desk) -> None:
 
 
 async def test_sigterm_does_not_wait_for_ever_and_leaves_the_rest_to_the_replay(desk: Desk) -> None:
-    async with web_process(desk.database.app_url, first_attempts=2, stop_grace=1) as web:
+    async with web_process(desk.database.app_url, first_attempts=3, stop_grace=1) as web:
         with desk.held("messages"):
             await accepted(desk, 4, web.url)
             await until(lambda: trying(desk) == 2)

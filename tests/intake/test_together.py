@@ -10,7 +10,7 @@ from portaria.db.pool import Database
 from portaria.intake.accepted import TryOutcome
 from portaria.intake.first_attempt import FirstAttempts, first_attempts
 from portaria.intake.ingest import ingest_together
-from tests.intake.backroom import QUICK, Backroom, held_back, named, until
+from tests.intake.backroom import WHOLE, Backroom, held_back, named, until
 from tests.intake.reused import database
 from tests.support.tcp_proxy import proxied
 
@@ -144,30 +144,32 @@ async def test_the_same_rows_in_many_batches_at_once_have_effect_once(room: Back
     }  # fmt: skip
 
 
-async def test_a_commit_nobody_heard_of_is_found_by_the_replay(room: Backroom) -> None:
-    """The connection ends with the batch committed: nothing is tried again at once, nothing is doubled."""
+async def test_a_commit_nobody_heard_of_is_met_by_the_tries_that_follow(room: Backroom) -> None:
+    """The connection ends with the batch committed: each row, tried alone, finds itself closed."""
     rows = [of(room, n) for n in range(4)]
     async with proxied(room.database.app_url) as proxy:
         db = Database(proxy.url, name="cut", size=2)
         await db.open()
+        firsts = FirstAttempts(db, at_once=2, waiting=100)
+        for row in rows:
+            firsts.schedule(await room.load(row))
         proxy.cut_after(b"fn_ingest_together")
-        assert await together(room, rows, db) == []
+        firsts.start()
+        await firsts.stop(10.0)
         assert proxy.cut_done.is_set()
         await db.close()
-    await until(lambda: room.count("messages") == 4)
-    facts = room.facts()
-    for row in rows:
-        room.age(row, "6 minutes")
-    await room.replay(QUICK)
-    assert [room.standing(row)[0] for row in rows] == ["processed"] * 4
-    assert room.facts() == facts
-    assert facts["dispatch"] == 4
+    assert [room.standing(row) for row in rows] == [("processed", 0, None)] * 4
+    assert room.facts() == dict.fromkeys(WHOLE, 4)
 
 
 async def test_a_database_that_goes_down_spends_no_attempt(room: Backroom) -> None:
     rows = [of(room, n) for n in range(3)]
-    room.fail("messages", "57P01", times=1)
-    assert await together(room, rows) == []
+    room.fail("messages", "57P01")
+    firsts = FirstAttempts(room.db, at_once=2, waiting=100)
+    for row in rows:
+        firsts.schedule(await room.load(row))
+    firsts.start()
+    await firsts.stop(10.0)
     standing = [room.standing(row) for row in rows]
     assert [(status, attempts) for status, attempts, _error in standing] == [("received", 0)] * 3
     assert all(error and "57P01" in error for _status, _attempts, error in standing)

@@ -38,12 +38,3 @@ def may_pass(error: BaseException) -> bool:
 def is_retryable_at_once(error: BaseException) -> bool:
     """Serialization failure or deadlock: the same work may succeed at once."""
     return sqlstate(error) in RETRY_AT_ONCE
-
-
-def was_rolled_back(error: BaseException) -> bool:
-    """Whether the server itself said that the transaction is undone. A connection that ended, or a server
-    that is going down, may have committed it.
-    """
-    return sqlstate(error) in RETRY_AT_ONCE | {"55P03"} or (
-        sqlstate(error) is not None and not is_infrastructure(error)
-    )

@@ -30,8 +30,16 @@ async def first_attempt(db: Database, row: AcceptedRow) -> TryOutcome:
     try:
         outcome = await ingest(db, row, again=False)
     except Exception as error:
-        return await _failed(db, row, error)
-    _ended(row, outcome)
+        outcome = TryOutcome.FAILED
+        log.warning("first_attempt_failed", row=str(row.id), error=describe(error))
+        try:
+            async with db.connection() as conn:
+                await record_failure(conn, row, error, spent=1, unspent=0)
+        except Exception as unwritten:
+            log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
+    else:
+        _tell(row, outcome)
+    TRIES.labels("first", outcome).inc()
     return outcome
 
 
@@ -40,29 +48,17 @@ async def first_attempts(db: Database, rows: Sequence[AcceptedRow]) -> list[Acce
     try:
         done = await ingest_together(db, rows)
     except Exception as error:
-        for row in rows:
-            await _failed(db, row, error)
-        return []
+        log.info("not_ingested_together", rows=len(rows), error=describe(error))
+        return list(rows)
     for row in rows:
         if row.id in done:
-            _ended(row, done[row.id])
+            _tell(row, done[row.id])
+            TRIES.labels("first", done[row.id]).inc()
     return [row for row in rows if row.id not in done]
 
 
-async def _failed(db: Database, row: AcceptedRow, error: Exception) -> TryOutcome:
-    log.warning("first_attempt_failed", row=str(row.id), error=describe(error))
-    try:
-        async with db.connection() as conn:
-            await record_failure(conn, row, error, spent=1, unspent=0)
-    except Exception as unwritten:
-        log.warning("failure_not_recorded", row=str(row.id), error=describe(unwritten))
-    TRIES.labels("first", TryOutcome.FAILED).inc()
-    return TryOutcome.FAILED
-
-
-def _ended(row: AcceptedRow, outcome: TryOutcome) -> None:
+def _tell(row: AcceptedRow, outcome: TryOutcome) -> None:
     log.info("message_" + outcome, row=str(row.id), organization=str(row.organization_id))
-    TRIES.labels("first", outcome).inc()
 
 
 class FirstAttempts:

@@ -13,15 +13,14 @@ from typing import NamedTuple, TypeVar
 from uuid import UUID
 
 import psycopg
-import structlog
 
 from portaria.db.arrays import TextArray, UuidArray
 from portaria.db.pool import Connection, Database
 from portaria.db.queries import load_queries
-from portaria.db.sqlstate import is_retryable_at_once, was_rolled_back
+from portaria.db.sqlstate import is_retryable_at_once
 from portaria.ids import uuid7
 from portaria.intake import tell
-from portaria.intake.accepted import AcceptedRow, TryOutcome, close, describe
+from portaria.intake.accepted import AcceptedRow, TryOutcome, close
 from portaria.intake.json_body import InvalidJson, parse_object
 from portaria.intake.opt_out import asks_to_leave
 from portaria.intake.phones import search_variants
@@ -32,7 +31,6 @@ _T = TypeVar("_T")
 _AT_ONCE = 3
 _KIND_LENGTH = 50
 PREVIEW_LENGTH = 160
-log = structlog.get_logger()
 
 
 async def ingest(db: Database, row: AcceptedRow, *, again: bool, dispatch: bool = True) -> TryOutcome:
@@ -71,10 +69,11 @@ async def ingest(db: Database, row: AcceptedRow, *, again: bool, dispatch: bool 
 async def ingest_together(
     db: Database, rows: Sequence[AcceptedRow], *, lock_wait: float = 0.25
 ) -> Mapping[UUID, TryOutcome]:
-    """First attempts of many rows in one transaction. Those that are not in the result are to be tried alone,
-    as if nothing had been: they break the contract, ask to leave, or one met a lock for `lock_wait` seconds.
+    """First attempts of many rows in one transaction. Those that are not in the result break the contract,
+    ask to leave, or write in a thread that is locked: they are to be tried alone.
 
-    Raises what leaves it open whether the transaction was committed.
+    Raises what the database raises, for a row's lock that was not to be had in `lock_wait` seconds too. Each
+    row may be tried alone then: a transaction that was committed unheard left none of them open.
     """
     ready: list[tuple[AcceptedRow, str]] = []
     for row in rows:
@@ -93,14 +92,8 @@ async def ingest_together(
         TextArray.of(facts for _row, facts in ready),
         f"{int(lock_wait * 1000)}ms",
     )
-    try:
-        async with db.connection() as conn:
-            done = await (await conn.execute(_Q["ingest_together"], parameters)).fetchall()
-    except psycopg.Error as error:
-        if not was_rolled_back(error):
-            raise
-        log.info("not_together", rows=len(ready), error=describe(error))
-        return {}
+    async with db.connection() as conn:
+        done = await (await conn.execute(_Q["ingest_together"], parameters)).fetchall()
     return {row: TryOutcome(outcome) for row, outcome in done}
 
 
