@@ -9,7 +9,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from itertools import chain
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 import structlog
@@ -30,6 +30,20 @@ _DRAIN_BYTES: Final = 128 * 1024 * 1024
 _DRAIN_SECONDS: Final = 5.0
 _SMALL: Final = 64 * 1024
 log = structlog.get_logger()
+
+
+DIRECT: Final = "portaria.direct"
+"""In a request's extensions: the server's `Direct`, where it is our own."""
+
+
+class Direct(Protocol):
+    """What our server can do for a request besides messages, whose handling is much of an answer's cost."""
+
+    def whole_body(self) -> bytes | None:
+        """The body, if all of it is here already; None: `receive` has it."""
+
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Sends a whole answer in one write, `head` being its header lines. False: by messages, then."""
 
 
 class ClientGone(Exception):
@@ -130,6 +144,13 @@ async def read_body(
     if announced.isdigit() and int(announced[:20]) > limit:
         raise too_large(limit)
     reading = reading or Reading(limit)
+    whole = receive.whole() if isinstance(receive, _Incoming) else None
+    if whole is not None:
+        if len(whole) > limit:
+            raise too_large(limit)
+        reading.hold(len(whole), len(whole))
+        reading.held -= len(whole)
+        return whole
     parts: list[bytes] = []
     size = 0
     try:
@@ -157,15 +178,23 @@ async def read_body(
 def whole_answer(answer: Answer) -> bytes:
     """The bytes of an answer as HTTP/1.1, for whoever answers before the server has parsed anything."""
     body = msgspec.json.encode(answer.document)
+    status = b"HTTP/1.1 %d %s\r\n" % (answer.status, HTTPStatus(answer.status).phrase.encode())
+    return status + _head(answer, len(body)) + b"\r\n" + body
+
+
+def _head(answer: Answer, body_length: int) -> bytes:
     kind = _PROBLEM if answer.status >= 400 else _JSON
-    headers = [kind, (b"content-length", b"%d" % len(body)), *answer.headers]
-    head = b"HTTP/1.1 %d %s\r\n" % (answer.status, HTTPStatus(answer.status).phrase.encode())
-    return head + b"".join(b"%s: %s\r\n" % header for header in headers) + b"\r\n" + body
+    head = b"%s: %s\r\ncontent-length: %d\r\n" % (*kind, body_length)
+    for header in answer.headers:
+        head += b"%s: %s\r\n" % header
+    return head
 
 
 async def respond(send: Send, answer: Answer) -> None:
     """Sends the whole answer."""
     body = msgspec.json.encode(answer.document)
+    if isinstance(send, _Outgoing) and send.whole(answer.status, _head(answer, len(body)), body):
+        return
     await _start(send, answer, len(body), closing=False)
     await send({"type": "http.response.body", "body": body})
 
@@ -198,13 +227,35 @@ async def _start(send: Send, answer: Answer, body_length: int, *, closing: bool)
 class _Incoming:
     """A request's `receive` that knows when nothing more comes: asking then would wait for ever."""
 
-    def __init__(self, receive: Receive) -> None:
-        self._receive, self.ended = receive, False
+    def __init__(self, receive: Receive, direct: Direct | None = None) -> None:
+        self._receive, self._direct, self.ended = receive, direct, False
+
+    def whole(self) -> bytes | None:
+        """The body, if all of it is here already; asked before the first message."""
+        body = None if self._direct is None else self._direct.whole_body()
+        self.ended = body is not None
+        return body
 
     async def __call__(self) -> Message:
         message = await self._receive()
         self.ended = message["type"] == "http.disconnect" or not message.get("more_body", False)
         return message
+
+
+class _Outgoing:
+    """A request's `send` that knows whether an answer has begun."""
+
+    def __init__(self, send: Send, direct: Direct | None) -> None:
+        self._send, self._direct, self.started = send, direct, False
+
+    def whole(self, status: int, head: bytes, body: bytes) -> bool:
+        """Whether the whole answer was sent at once."""
+        self.started = self._direct is not None and self._direct.send_whole(status, head, body)
+        return self.started
+
+    async def __call__(self, message: Message) -> None:
+        self.started = True
+        await self._send(message)
 
 
 async def _drain(receive: Receive) -> None:
@@ -272,18 +323,13 @@ class Front:
 
 async def _guarded(door: App, scope: Scope, receive: Receive, send: Send) -> None:
     """A bug behind a door is logged with its trace and answered as a problem document too (spec 6)."""
-    started = False
-
-    async def noted(message: Message) -> None:
-        nonlocal started
-        started = True
-        await send(message)
-
+    direct = scope.get("extensions", {}).get(DIRECT)
+    outgoing = _Outgoing(send, direct)
     try:
-        await door(scope, _Incoming(receive), noted)
+        await door(scope, _Incoming(receive, direct), outgoing)
     except Exception as error:
         log.error("door_failed", path=scope.get("path"), exc_info=error)
-        if started:
+        if outgoing.started:
             raise
         bug = refuse(Refusal(500, "internal_error", "The fault is ours."))
         body = msgspec.json.encode(bug.document)

@@ -35,7 +35,7 @@ from portaria.identity.throttle import Throttle
 from portaria.identity.tokens import Tokens
 from portaria.intake.by_hand import Replayed, replay_by_hand
 from portaria.intake.http import PREFIX as INTAKE_PREFIX
-from portaria.intake.overview import Measured, Minutes
+from portaria.intake.overview import Minutes
 from portaria.intake.providers import samples
 from portaria.intake.replay import replay_round
 from portaria.jobs import Queue, Runner
@@ -151,7 +151,7 @@ def _server(front: Front) -> uvicorn.Server:
 async def _front(
     config: Settings, db: Database, hub: Hub, minutes: Minutes, url: str, stack: AsyncExitStack
 ) -> Front:
-    intake = build_intake(config, db, db, db)
+    intake = build_intake(config, db, db, db, minutes)
     lost = LostDeliveries(db)
     box, passwords, throttle = secret_box(config), Passwords(), Throttle()
 
@@ -178,7 +178,7 @@ async def _front(
     )  # fmt: skip
     forms = build_lead_forms(config, db, intake)
     doors = {
-        INTAKE_PREFIX: Measured(intake, minutes, lambda scope: scope.get("state", {}).get("organization_id")),
+        INTAKE_PREFIX: intake,
         EVENTS_PREFIX: build_incoming_events(config, db, lost),
         FORMS_PREFIX: forms, FORM_PAGE_PREFIX: forms, "/api/": api,
     }  # fmt: skip

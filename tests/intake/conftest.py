@@ -18,6 +18,7 @@ from portaria.db.embedded import EmbeddedServer
 from portaria.db.pool import Database
 from portaria.errors import Refusal
 from portaria.intake.http import PREFIX, Intake
+from portaria.intake.overview import Minutes
 from portaria.intake.providers import samples
 from portaria.settings import Settings
 from portaria.wiring import secret_box
@@ -197,7 +198,7 @@ def intake_alone(settings: Settings) -> tuple[Intake, Front]:
     db, ingest_db, lookup_db = (
         Database(url, name=name, size=settings.pool_size) for name in ("web", "ingest", "lookups")
     )
-    intake = build_intake(settings, db, ingest_db, lookup_db)
+    intake = build_intake(settings, db, ingest_db, lookup_db, Minutes(db))
 
     @asynccontextmanager
     async def running() -> AsyncIterator[None]:

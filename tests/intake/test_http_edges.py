@@ -295,6 +295,29 @@ async def test_requests_sent_without_waiting_are_answered_in_order(desk: Desk) -
     assert found == bodies
 
 
+async def test_whoever_wants_the_connection_closed_is_told_so(desk: Desk) -> None:
+    raw = samples.encode(desk.message())
+    one_zero = desk.request(raw).replace(b"HTTP/1.1", b"HTTP/1.0", 1)
+    for request in (desk.request(raw, Connection="close"), one_zero):
+        async with wire(desk.url) as line:
+            await line.send(request)
+            answer = await line.answer()
+            assert (answer.status, answer.headers["connection"]) == (200, "close")
+            assert answer.headers["content-type"] == "application/json"
+            assert await line.ended()
+
+
+async def test_a_body_that_is_there_at_once_is_measured_too(open_desk: OpenDesk) -> None:
+    """In chunks nobody announces its size: what came with the head is the first that is known of it."""
+    async with open_desk(body_limit=1_000) as desk, wire(desk.url) as line:
+        raw = padded(desk, 1_001)
+        in_chunks = signed(desk, raw) | {"Transfer-Encoding": "chunked"}
+        request = head("POST", channel_path(desk.channel), in_chunks)
+        await line.send(request + chunked(raw))
+        assert (await line.answer(within=2.0)).status == 413
+        assert nothing_archived(desk)
+
+
 async def test_what_is_archived_is_seen_by_others_before_it_is_looked_at(desk: Desk) -> None:
     """The installation's route needs `channel_sessions` to judge, the archive does not."""
     raw = samples.encode(desk.message())

@@ -2,7 +2,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from portaria.intake.json_body import InvalidJson, parse_object
@@ -74,6 +74,29 @@ def test_numbers_no_type_holds_stay_text() -> None:
         f'{{"long":{digits},"negative":-{digits},"huge":1e999,"id":120200000000000001}}'.encode()
     )
     assert value == {"long": digits, "negative": "-" + digits, "huge": "1e999", "id": 120200000000000001}
+
+
+_BOM = b"\xef\xbb\xbf"
+_WORDS = rb'" \ \u d800 \udc00 1e e5 . - 0 1e400 -0 NaN true tru { } [ ] , : 5e-324'
+_PIECES = [
+    *_WORDS.split(b" "), b'"a":1', b"\t", b"\x00", b"\x01", b"\xff", b"\xed\xa0\x80",
+    b"9" * 19, b"9" * 99, b"9" * 100, b"9" * 101,
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=6).map(b"".join))
+@example(b"-" + b"9" * 100)
+@example(rb'"\ud800"')
+def test_the_quick_reader_and_the_lenient_one_read_alike(piece: bytes) -> None:
+    """The quick one refuses a mark at the start, so with it the lenient one reads alone."""
+    for raw in (b'{"a":' + piece + b"}", b'{"' + piece + b'":1}', piece):
+        read = []
+        for text in (raw, _BOM + raw):
+            try:
+                read.append(repr(parse_object(text)))
+            except InvalidJson:
+                read.append("refused")
+        assert read[0] == read[1], raw
 
 
 def test_the_last_of_repeated_keys_wins() -> None:

@@ -43,7 +43,7 @@ async def serving(app: App) -> AsyncIterator[str]:
     listener.bind(("127.0.0.1", 0))
     config = uvicorn.Config(
         app, http=PlainHttp, lifespan="on", ws="none", log_config=None, access_log=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=2, proxy_headers=False,
     )  # fmt: skip
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))

@@ -6,7 +6,7 @@ first row of the table that matches decides the answer and what becomes of the r
 
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,6 +43,7 @@ from portaria.intake.archive import Acceptance, Arrival, kept_headers
 from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
 from portaria.intake.group_commit import GroupCommit, Unavailable
+from portaria.intake.overview.minutes import Outcome, outcome_of
 from portaria.intake.pressure import TOO_MUCH, Pressure
 from portaria.intake.refusals import RefusalNotices
 from portaria.intake.sessions import Secrets, Session, SessionDirectory
@@ -71,7 +72,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """The ASGI callable for everything below `/api/v1/webhooks/`."""
+    """The ASGI callable for everything below `/api/v1/webhooks/`.
+
+    `note` is told of each answer: whose it was, what it came to, and the seconds since the request's head.
+    """
 
     db: Database
     directory: SessionDirectory
@@ -83,6 +87,7 @@ class Intake:
     refusals: RefusalNotices
     limits: Limits
     pressure: Pressure
+    note: Callable[[UUID | None, Outcome, float], None]
     reading: Reading = field(default_factory=lambda: Reading(64 * 1024 * 1024))
 
     @asynccontextmanager
@@ -101,26 +106,32 @@ class Intake:
                 await loop.stop()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = time.monotonic()
         headers = header_map(scope["headers"])
         session: Session | None = None
-        measured = scope.setdefault("state", {})
         try:
             session = await self._route(scope)
-            _measure_for(session, measured)
             raw = await self._read(scope["headers"], headers, receive)
         except ClientGone:
             return
         except Refusal as refusal:
             if refusal.status in (413, 415):
                 self.refusals.count(session.organization_id if session else None, refusal)
-            _counter(refusal.code).inc()
-            await respond_unread(headers, receive, send, refuse(refusal))
+            answer = refuse(refusal)
+            self._count(answer, session, began)
+            await respond_unread(headers, receive, send, answer)
             return
         started = time.monotonic()
-        answer = await self._answer(session, raw, scope["headers"], headers, started, measured)
-        _counter(str(answer.document.get("code", answer.document.get("status")))).inc()
+        answer, owner = await self._answer(session, raw, scope["headers"], headers, started)
         ANSWER_SECONDS.observe(time.monotonic() - started)
+        self._count(answer, owner, began)
         await respond(send, answer)
+
+    def _count(self, answer: Answer, owner: Session | None, began: float) -> None:
+        said = answer.document
+        _counter(str(said.get("code", said.get("status")))).inc()
+        organization_id = None if owner is None else owner.organization_id
+        self.note(organization_id, outcome_of(answer), time.monotonic() - began)
 
     async def _answer(
         self,
@@ -129,21 +140,28 @@ class Intake:
         all_headers: Headers,
         headers: Mapping[bytes, bytes],
         started: float,
-        measured: dict[str, object],
-    ) -> Answer:
-        """The answer to a delivery that was read; refused at once when this process could not keep up."""
+    ) -> tuple[Answer, Session | None]:
+        """The answer to a delivery that was read, and whose it is as far as is known; refused at once when
+        this process could not keep up.
+        """
         if not self.pressure.admits():
-            return refuse(TOO_MUCH)
+            return refuse(TOO_MUCH), session
         row, done = uuid7(), False
+        owner = session
         self.pressure.begin()
         try:
-            answer = await self._take_in(row, session, raw, all_headers, headers, started, measured)
+            verdict, ends = await self._take_in(row, session, raw, all_headers, headers, started)
+            owner = getattr(verdict, "session", None) or session
+            if isinstance(verdict, NewMessageArrived):
+                answer = await self._accept(row, verdict.session, raw, ends)
+            else:
+                answer = await settle(self.db, row, verdict, raw, within=ends - time.monotonic())
             done = True
-            return answer
+            return answer, owner
         except Refusal as refusal:
             log.info("webhook_refused", row=str(row), status=refusal.status, code=refusal.code)
             done = refusal.status != 503
-            return refuse(refusal)
+            return refuse(refusal), owner
         finally:
             self.pressure.end(answered=done)
 
@@ -183,9 +201,8 @@ class Intake:
         all_headers: Headers,
         headers: Mapping[bytes, bytes],
         started: float,
-        measured: dict[str, object],
-    ) -> Answer:
-        """Archive, judge, then accept or settle. A 200 is a promise: durable and accepted."""
+    ) -> tuple[Verdict, float]:
+        """Archives, then judges; until when to accept or settle. A 200 is a promise: durable and accepted."""
         arrival = Arrival(
             id=row,
             provider="zernio" if session is None else session.provider,
@@ -200,11 +217,7 @@ class Intake:
         except Unavailable as error:
             raise unavailable(str(error)) from None
         ends = max(ends, time.monotonic() + _AT_LEAST)
-        verdict = await self._judge(session, raw, headers, ends - time.monotonic())
-        _measure_for(getattr(verdict, "session", None), measured)
-        if isinstance(verdict, NewMessageArrived):
-            return await self._accept(row, verdict.session, raw, ends)
-        return await settle(self.db, row, verdict, raw, within=ends - time.monotonic())
+        return await self._judge(session, raw, headers, ends - time.monotonic()), ends
 
     async def _judge(
         self, session: Session | None, raw: bytes, headers: Mapping[bytes, bytes], within: float
@@ -230,12 +243,6 @@ class Intake:
             AcceptedRow(row, session.organization_id, session.id, session.provider, raw)
         )
         return Answer(200, {"status": "accepted", "id": str(row)})
-
-
-def _measure_for(session: Session | None, measured: dict[str, object]) -> None:
-    """Tells whose answer is measured (intake.overview), as soon as it is known."""
-    if session is not None:
-        measured["organization_id"] = session.organization_id
 
 
 @cache

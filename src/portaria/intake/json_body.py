@@ -7,10 +7,16 @@ repeated keys: the last wins), strict where what follows could not be relied on.
 import json
 import math
 import re
+from contextlib import suppress
 from typing import Final, NoReturn
+
+import msgspec
 
 _MAX_DEPTH: Final = 100
 _MAX_INT_DIGITS: Final = 100
+_LONG_NUMBER: Final = b"0" * _MAX_INT_DIGITS
+_AS_ZERO: Final = bytes.maketrans(b"123456789", b"0" * 9)
+_FAST: Final[msgspec.json.Decoder[object]] = msgspec.json.Decoder()
 _BOM: Final = b"\xef\xbb\xbf"
 
 # The closing quote is optional, so that an unterminated string costs one pass and not one per quote.
@@ -31,6 +37,11 @@ def parse_object(raw: bytes) -> dict[str, object]:
     """
     if raw.count(b"{") + raw.count(b"[") > _MAX_DEPTH:
         _check_depth(raw)
+    if _LONG_NUMBER not in raw.translate(_AS_ZERO):
+        # Nearly every body, in less than half the time. What this reader refuses is read again, leniently.
+        with suppress(msgspec.MsgspecError, RecursionError):
+            if isinstance(value := _FAST.decode(raw), dict):
+                return value
     try:
         value = _DECODER.decode(raw.removeprefix(_BOM).decode())
     except UnicodeDecodeError as error:

@@ -12,6 +12,7 @@ from portaria.intake.backlog import Backlog
 from portaria.intake.first_attempt import FirstAttempts
 from portaria.intake.group_commit import Bounds, GroupCommit
 from portaria.intake.http import Intake, Limits
+from portaria.intake.overview import Minutes
 from portaria.intake.pressure import Pressure
 from portaria.intake.refusals import RefusalNotices
 from portaria.intake.sessions import SessionDirectory, usable_secrets
@@ -19,8 +20,10 @@ from portaria.settings import Settings
 from portaria.wiring.basics import NotConfigured, database_url, secret_box
 
 
-def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db: Database) -> Intake:
-    """The intake with its two group commits, on connections of their own."""
+def build_intake(
+    config: Settings, db: Database, ingest_db: Database, lookup_db: Database, minutes: Minutes
+) -> Intake:
+    """The intake with its two group commits, on connections of their own. `minutes` counts its answers."""
     # What is left for reading, judging and sending is the difference to the provider's patience.
     within = config.answer_within * 0.9
 
@@ -48,6 +51,7 @@ def build_intake(config: Settings, db: Database, ingest_db: Database, lookup_db:
         refusals=RefusalNotices(db),
         limits=Limits(config.body_limit, config.header_limit, config.body_within, within),
         pressure=pressure,
+        note=minutes.note,
     )
 
 

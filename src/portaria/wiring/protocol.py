@@ -13,7 +13,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import httptools
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from portaria.asgi import DIRECT
 
 _FRAMING: Final = (b"content-length", b"transfer-encoding")
 
@@ -62,6 +64,7 @@ class PlainHttp(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._in_head, self._in_body = False, True
         super().on_headers_complete()
+        self.scope["extensions"] = {DIRECT: _Direct(self.cycle)}  # type: ignore[dict-item]
 
     def on_message_complete(self) -> None:
         self._in_body = False
@@ -144,6 +147,41 @@ class PlainHttp(HttpToolsProtocol):
             self.cycle.more_body = True
             self.parser.feed_data(b"".join([b"POST / HTTP/1.1\r\n", *framing, b"\r\n"]))
         past_head.silent = False
+
+
+class _Direct:
+    """`asgi.Direct`: what uvicorn's `receive` and `send` do, for a request that needs neither twice."""
+
+    __slots__ = ("_cycle",)
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+
+    def whole_body(self) -> bytes | None:
+        cycle = self._cycle
+        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+            return None
+        body, cycle.body = bytes(cycle.body), bytearray()
+        cycle.message_event.clear()
+        cycle.flow.resume_reading()
+        return body
+
+    def send_whole(self, status: int, head: bytes, body: bytes) -> bool:
+        cycle = self._cycle
+        if cycle.disconnected or cycle.response_started or cycle.flow.write_paused:
+            return False
+        if cycle.scope["method"] == "HEAD":
+            return False
+        cycle.response_started, cycle.waiting_for_100_continue = True, False
+        ours = b"".join([b"%s: %s\r\n" % header for header in cycle.default_headers])
+        closing = b"" if cycle.keep_alive else b"connection: close\r\n"
+        cycle.transport.write(b"".join((STATUS_LINE[status], ours, head, closing, b"\r\n", body)))
+        cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
 
 
 class _PastHead:

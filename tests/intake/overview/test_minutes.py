@@ -7,11 +7,11 @@ from uuid import UUID, uuid4
 import psycopg
 import pytest
 
-from portaria.asgi import Message, Receive, Scope, Send
+from portaria.asgi import Answer
 from portaria.db.pool import Database
-from portaria.intake.overview import Measured, Minutes, read_figures, read_minutes
+from portaria.intake.overview import Minutes, read_figures, read_minutes
 from portaria.intake.overview.figures import quantile
-from portaria.intake.overview.minutes import SCALE
+from portaria.intake.overview.minutes import SCALE, outcome_of
 from tests.support.factory import Factory
 
 
@@ -56,35 +56,15 @@ async def test_nobodys_answers_are_the_operators(pool: Database, organization: U
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "outcome"),
+    ("status", "document", "outcome"),
     [
-        (200, b'{"status":"accepted","id":"x"}', "accepted"), (200, b'{"status":"ignored"}', "ignored"),
-        (200, b'{"status":"processed"}', "processed"), (200, b"odd", "processed"), (401, b"{}", "refused"),
-        (503, b"{}", "unavailable"), (500, b"{}", "failed"),
+        (200, {"status": "accepted", "id": "x"}, "accepted"), (200, {"status": "ignored"}, "ignored"),
+        (200, {"status": "processed"}, "processed"), (200, {}, "processed"), (401, {}, "refused"),
+        (503, {}, "unavailable"), (500, {}, "failed"),
     ],
 )  # fmt: skip
-async def test_a_door_is_measured_and_its_answer_passed_on(
-    pool: Database, status: int, body: bytes, outcome: str
-) -> None:
-    organization, sent = uuid4(), []
-
-    async def door(scope: Scope, receive: Receive, send: Send) -> None:
-        scope["state"] = {"organization_id": organization}
-        await send({"type": "http.response.start", "status": status, "headers": []})
-        await send({"type": "http.response.body", "body": body})
-
-    async def send(message: Message) -> None:
-        sent.append(message["type"])
-
-    async def receive() -> Message:
-        return {}
-
-    minutes = Minutes(pool)
-    await Measured(door, minutes, lambda scope: scope["state"]["organization_id"])({}, receive, send)
-    [((counted, _, how, bucket), times)] = minutes._counted.items()
-    assert (counted, how, times) == (organization, outcome, 1)
-    assert 0 <= bucket <= len(SCALE)
-    assert sent == ["http.response.start", "http.response.body"]
+def test_what_an_answer_counts_as(status: int, document: dict[str, object], outcome: str) -> None:
+    assert outcome_of(Answer(status, document)) == outcome
 
 
 def test_quantiles_are_read_off_the_scale() -> None:

@@ -2,15 +2,15 @@
 
 from collections import Counter
 from contextlib import nullcontext
+from dataclasses import replace
 
 import httpx
 import pytest
 
 from portaria.asgi import Front
 from portaria.intake.http import PREFIX
-from portaria.intake.overview import Measured, Minutes
+from portaria.intake.overview import Minutes
 from portaria.intake.providers import samples
-from portaria.wiring.web import organization_of
 from tests.intake.conftest import INSTALLATION, Desk, channel_path
 from tests.intake.reused import database
 from tests.support.http import INSTALLATION_SECRET, serving
@@ -21,7 +21,7 @@ __all__ = ["database"]
 @pytest.mark.parametrize("installation", [False, True])
 async def test_answers_count_for_the_channels_organization(desk: Desk, installation: bool) -> None:
     minutes = Minutes(desk.db)
-    door = Measured(desk.intake, minutes, organization_of)
+    door = replace(desk.intake, note=minutes.note)
     front = Front({PREFIX: door}, door, nullcontext, header_limit=64 * 1024)
     path = INSTALLATION if installation else channel_path(desk.channel)
     secret = INSTALLATION_SECRET if installation else desk.channel.secret

@@ -13,14 +13,13 @@ from portaria.intake.overview.browse import (
     replayable_after,
 )
 from portaria.intake.overview.figures import Figures, MinuteFigures, read_figures, read_minutes
-from portaria.intake.overview.minutes import Measured, Minutes
+from portaria.intake.overview.minutes import Minutes
 
 __all__ = [
     "Browse",
     "Figures",
     "Found",
     "Listed",
-    "Measured",
     "MinuteFigures",
     "Minutes",
     "browse_arrivals",

@@ -8,14 +8,12 @@ import asyncio
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable
 from typing import Final, Literal
 from uuid import UUID
 
-import msgspec
 import structlog
 
-from portaria.asgi import App, Message, Receive, Scope, Send
+from portaria.asgi import Answer
 from portaria.db.arrays import TextArray, UuidArray
 from portaria.db.pool import Database
 from portaria.db.queries import load_queries
@@ -89,41 +87,12 @@ class Minutes:
             )  # fmt: skip
 
 
-class Measured:
-    """A door of the intake, measured: from the request's head to the answer's.
-
-    `organization_of` tells whose the request is, from what its answering left in the scope.
-    """
-
-    def __init__(self, app: App, minutes: Minutes, organization_of: Callable[[Scope], UUID | None]) -> None:
-        self._app, self._minutes, self._organization_of = app, minutes, organization_of
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        started = time.monotonic()
-        status = 0
-
-        async def measured(message: Message) -> None:
-            nonlocal status
-            await send(message)
-            if message["type"] == "http.response.start":
-                status = message["status"]
-            elif status:
-                outcome = _outcome(status, message.get("body", b""))
-                self._minutes.note(self._organization_of(scope), outcome, time.monotonic() - started)
-                status = 0
-
-        await self._app(scope, receive, measured)
-
-
-def _outcome(status: int, body: bytes) -> Outcome:
-    if status == 503:
+def outcome_of(answer: Answer) -> Outcome:
+    """What an answer of the intake counts as."""
+    if answer.status == 503:
         return "unavailable"
-    if status >= 500:
+    if answer.status >= 500:
         return "failed"
-    if status >= 400:
+    if answer.status >= 400:
         return "refused"
-    try:
-        said = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get("status")
-        return _IN_200.get(msgspec.json.decode(said, type=str) if said else "", "processed")
-    except msgspec.DecodeError:
-        return "processed"
+    return _IN_200.get(str(answer.document.get("status")), "processed")
