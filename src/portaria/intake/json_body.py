@@ -39,7 +39,7 @@ def parse_object(raw: bytes) -> dict[str, object]:
         _check_depth(raw)
     if _LONG_NUMBER not in raw.translate(_AS_ZERO):
         # Nearly every body, in less than half the time. What this reader refuses is read again, leniently.
-        with suppress(msgspec.MsgspecError, RecursionError):
+        with suppress(msgspec.MsgspecError):
             if isinstance(value := _FAST.decode(raw), dict):
                 return value
     try:
