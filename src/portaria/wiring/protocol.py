@@ -159,7 +159,7 @@ class _Direct:
 
     def whole_body(self) -> bytes | None:
         cycle = self._cycle
-        if cycle.more_body or cycle.disconnected or cycle.response_complete:
+        if cycle.more_body or cycle.waiting_for_100_continue or cycle.disconnected or cycle.response_complete:
             return None
         body, cycle.body = bytes(cycle.body), bytearray()
         cycle.message_event.clear()
