@@ -64,6 +64,7 @@ async def run_web(config: Settings) -> None:
     )  # fmt: skip
     accepts = min(_ACCEPTS_A_TURN, _descriptors() // 32)
     listener = web.bind_socket()
+    gc.collect()
     gc.freeze()
     gc.set_threshold(_GARBAGE, 10, 10)
     await uvicorn.Server(web).serve([listener, *(listener.dup() for _ in range(accepts - 1))])
