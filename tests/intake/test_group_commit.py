@@ -101,7 +101,7 @@ async def test_one_bad_row_does_not_fail_its_neighbours(
     if fault == "a trigger":
         archive_fails("NEW.raw_body = 'bad'")
     if fault == "no UTF-8":
-        bad = replace(bad, headers='{"a": "\ud800"}')
+        bad = bad._replace(headers='{"a": "\ud800"}')
     async with bench.running() as group:
         bench.open.clear()
         tasks = [submit(group, row) for row in (*good[:10], bad, *good[10:])]
@@ -230,7 +230,7 @@ async def test_a_commit_whose_answer_was_lost_is_met_by_its_own_retry(
                 assert await group.submit(row, size=2, within=3.0)
             else:
                 assert await group.submit(row, size=2, within=3.0)
-                assert await marks.submit(replace(mark, id=uuid7()), size=0, within=3.0) is False
+                assert await marks.submit(mark._replace(id=uuid7()), size=0, within=3.0) is False
                 proxy.cut_after(b"UPDATE")
                 assert await marks.submit(mark, size=0, within=3.0) is True
             assert proxy.cut_done.is_set()
