@@ -53,6 +53,7 @@ check: setup-dev
 	$(BIN)/python scripts/check_migrations.py
 	$(BIN)/python scripts/check_schema.py
 	$(BIN)/python scripts/check_docs.py
+	$(BIN)/python scripts/mutants.py --check
 	$(BIN)/python scripts/vendor_assets.py --check
 	$(BIN)/python scripts/catalog.py --check
 

@@ -1,6 +1,7 @@
 """`make mutants`: puts faults into a copy of the code, one at a time, and shows which test catches each.
 
     python scripts/mutants.py [word …]     only the faults whose name holds one of the words
+    python scripts/mutants.py --check      whether each patch still applies, and nothing else
 
 A fault is a patch in `tests/mutants`, under its name and the tests that must catch it, a line for each set:
 every line is tried by itself. What no test catches survives: then a promise is not tested, and the exit
@@ -16,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
@@ -40,6 +41,8 @@ class Trial:
 
 
 def main() -> int:
+    if sys.argv[1:] == ["--check"]:
+        return _check()
     trials = [t for t in _trials() if len(sys.argv) == 1 or any(word in t.name for word in sys.argv[1:])]
     started, copies = time.monotonic(), Copies()
     with tempfile.TemporaryDirectory(prefix="portaria-mutants-") as where:
@@ -49,6 +52,22 @@ def main() -> int:
             caught = list(pool.map(lambda trial: _try(copies, trial), trials))
     print(f"{len(trials)} trials, {sum(caught)} caught, in {time.monotonic() - started:.0f} s")
     return 0 if all(caught) else 1
+
+
+def _check() -> int:
+    patches = sorted((ROOT / "tests/mutants").glob("*.patch"))
+    stale = [patch.name for patch in patches if not _applies(patch)]
+    print(
+        "\n".join([f"does not apply any more: {name}" for name in stale] or [f"{len(patches)} faults apply"])
+    )
+    return 1 if stale else 0
+
+
+def _applies(patch: Path) -> bool:
+    with suppress(DidNotRun):
+        _git_apply(ROOT, patch, "--check")
+        return True
+    return False
 
 
 def _trials() -> Iterator[Trial]:
