@@ -112,9 +112,13 @@ ORDER BY t.seq DESC LIMIT %(limit)s;
 
 -- name: turns_per_member
 SELECT t.user_id, u.name AS nome, count(*) AS turns, max(t.created_at) AS last_at
-FROM automation_rodizio_atribuicoes t JOIN users u ON u.id = t.user_id
-WHERE t.organization_id = %(organization_id)s AND t.rule_id = %(rule_id)s
-    AND (%(since)s::timestamptz IS NULL OR t.created_at >= %(since)s)
+FROM (
+    SELECT user_id, created_at FROM automation_rodizio_atribuicoes
+    WHERE organization_id = %(organization_id)s AND rule_id = %(rule_id)s
+    ORDER BY seq DESC LIMIT 1000
+) AS t
+JOIN users u ON u.id = t.user_id
+WHERE %(since)s::timestamptz IS NULL OR t.created_at >= %(since)s
 GROUP BY t.user_id, u.name
 ORDER BY turns DESC, nome;
 

@@ -130,7 +130,8 @@ async def list_turns(
 async def turns_per_member(
     conn: Connection, organization_id: UUID, rule_id: UUID, since: datetime | None = None
 ) -> list[MemberTurns]:
-    """How many turns each member had, since a moment if given; members who left are among them."""
+    """How many of the rule's last 1,000 turns each member had, since a moment if given; members who left are
+    among them."""
     parameters = {"organization_id": organization_id, "rule_id": rule_id, "since": since}
     async with conn.cursor(row_factory=class_row(MemberTurns)) as cursor:
         return await (await cursor.execute(_Q["turns_per_member"], parameters)).fetchall()

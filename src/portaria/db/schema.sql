@@ -3575,10 +3575,10 @@ CREATE INDEX conversations_unread ON public.conversations USING btree (organizat
 
 
 --
--- Name: crm_leads_open_contact; Type: INDEX; Schema: public; Owner: -
+-- Name: crm_leads_contact; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX crm_leads_open_contact ON public.crm_leads USING btree (organization_id, contact_id) WHERE (status = 'open'::text);
+CREATE INDEX crm_leads_contact ON public.crm_leads USING btree (organization_id, contact_id, created_at DESC, id);
 
 
 --
@@ -3593,6 +3593,13 @@ CREATE INDEX crm_leads_owner ON public.crm_leads USING btree (organization_id, o
 --
 
 CREATE INDEX crm_leads_recent ON public.crm_leads USING btree (organization_id, created_at DESC, id);
+
+
+--
+-- Name: crm_leads_stage; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX crm_leads_stage ON public.crm_leads USING btree (organization_id, stage, created_at DESC, id) WHERE (status = 'open'::text);
 
 
 --
@@ -4358,7 +4365,7 @@ ALTER TABLE public.notices ENABLE ROW LEVEL SECURITY;
 -- Name: incoming_events operator; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY operator ON public.incoming_events FOR SELECT TO authenticated USING (public.fn_is_operator());
+CREATE POLICY operator ON public.incoming_events FOR SELECT TO authenticated USING (( SELECT public.fn_is_operator() AS fn_is_operator));
 
 
 --
@@ -4592,84 +4599,84 @@ ALTER TABLE public.sign_in_throttles ENABLE ROW LEVEL SECURITY;
 -- Name: api_audit_log tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.api_audit_log TO authenticated USING (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator()))) WITH CHECK (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator())));
+CREATE POLICY tenant ON public.api_audit_log TO authenticated USING (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator)))) WITH CHECK (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator))));
 
 
 --
 -- Name: automation_rodizio_atribuicoes tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.automation_rodizio_atribuicoes TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.automation_rodizio_atribuicoes TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: automation_rule_runs tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.automation_rule_runs TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.automation_rule_runs TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: automation_rules tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.automation_rules TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.automation_rules TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: channel_sessions tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.channel_sessions TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.channel_sessions TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: channel_templates tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.channel_templates TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.channel_templates TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: contact_identities tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.contact_identities TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.contact_identities TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: contact_opt_outs tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.contact_opt_outs TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.contact_opt_outs TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: contacts tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.contacts TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.contacts TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: conversations tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.conversations TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.conversations TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: crm_leads tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.crm_leads TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.crm_leads TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: event_log tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.event_log TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.event_log TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
@@ -4683,56 +4690,56 @@ CREATE POLICY tenant ON public.intake_minutes FOR SELECT TO authenticated USING 
 -- Name: lead_form_submissions tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.lead_form_submissions TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.lead_form_submissions TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: lead_forms tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.lead_forms TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.lead_forms TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: messages tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.messages TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.messages TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: notices tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.notices TO authenticated USING (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator()))) WITH CHECK (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator())));
+CREATE POLICY tenant ON public.notices TO authenticated USING (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator)))) WITH CHECK (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator))));
 
 
 --
 -- Name: organizations tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.organizations TO authenticated USING ((id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.organizations TO authenticated USING ((id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: push_deliveries tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.push_deliveries TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.push_deliveries TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: push_subscriptions tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.push_subscriptions TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.push_subscriptions TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
 -- Name: user_organizations tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.user_organizations TO authenticated USING ((organization_id = public.fn_current_organization())) WITH CHECK ((organization_id = public.fn_current_organization()));
+CREATE POLICY tenant ON public.user_organizations TO authenticated USING ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))) WITH CHECK ((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)));
 
 
 --
@@ -4741,14 +4748,14 @@ CREATE POLICY tenant ON public.user_organizations TO authenticated USING ((organ
 
 CREATE POLICY tenant ON public.users TO authenticated USING ((EXISTS ( SELECT 1
    FROM public.user_organizations m
-  WHERE ((m.user_id = users.id) AND (m.organization_id = public.fn_current_organization())))));
+  WHERE ((m.user_id = users.id) AND (m.organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization))))));
 
 
 --
 -- Name: webhook_events_log tenant; Type: POLICY; Schema: public; Owner: -
 --
 
-CREATE POLICY tenant ON public.webhook_events_log TO authenticated USING (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator()))) WITH CHECK (((organization_id = public.fn_current_organization()) OR ((organization_id IS NULL) AND public.fn_is_operator())));
+CREATE POLICY tenant ON public.webhook_events_log TO authenticated USING (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator)))) WITH CHECK (((organization_id = ( SELECT public.fn_current_organization() AS fn_current_organization)) OR ((organization_id IS NULL) AND ( SELECT public.fn_is_operator() AS fn_is_operator))));
 
 
 --
@@ -4787,4 +4794,5 @@ INSERT INTO public.schema_migrations (version) VALUES
     ('20261201000005'),
     ('20261201000006'),
     ('20261201000007'),
-    ('20261201000008');
+    ('20261201000008'),
+    ('20261201000009');

@@ -17,7 +17,7 @@ _Q = load_queries("portaria.crm.board")
 
 @dataclass(frozen=True, slots=True)
 class StageCount:
-    """Open leads of one stage; the stage that people use most comes first, `new` before all."""
+    """Open leads of one stage, counted up to 1,000: that many may be more."""
 
     stage: str
     leads: int
@@ -25,16 +25,18 @@ class StageCount:
 
 @dataclass(frozen=True, slots=True)
 class Unowned:
-    """Open leads without an owner, and since when the oldest one waits."""
+    """Open leads without an owner, counted up to 1,000, and since when the oldest one waits."""
 
     leads: int
     oldest_at: datetime | None
 
 
 async def count_stages(conn: Connection, principal: Principal) -> list[StageCount]:
-    """The stages of the open leads that the principal may see."""
+    """The stages of the open leads that the principal may see: `new`, then by their oldest lead."""
+    reach = _reach(principal)
+    query = _Q["count_stages" if reach["everything"] else "count_stages_of_agent"]
     async with conn.cursor(row_factory=class_row(StageCount)) as cursor:
-        return await (await cursor.execute(_Q["count_stages"], _reach(principal))).fetchall()
+        return await (await cursor.execute(query, reach)).fetchall()
 
 
 async def count_unowned(conn: Connection, principal: Principal) -> Unowned:

@@ -1,20 +1,62 @@
--- Who may see which leads is one condition: everything, one's own, and those without an owner where the
--- organization lets agents see them.
+-- Viewers and above see every lead; an agent their own, and those without an owner where the organization lets
+-- agents see them.
+--
+-- From stage to stage of the index, and in each as far as is shown: a stage costs a look, however full it is.
 -- name: count_stages
-SELECT l.stage, count(*) AS leads
-FROM crm_leads l JOIN organizations o ON o.id = l.organization_id
-WHERE l.organization_id = %(organization_id)s AND l.status = 'open'
-    AND (%(everything)s OR l.owner_user_id = %(user_id)s
-        OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
+WITH RECURSIVE stages AS (
+    (SELECT stage FROM crm_leads
+    WHERE organization_id = %(organization_id)s AND status = 'open'
+    ORDER BY stage LIMIT 1)
+    UNION ALL
+    SELECT (
+        SELECT l.stage FROM crm_leads l
+        WHERE l.organization_id = %(organization_id)s AND l.status = 'open' AND l.stage > s.stage
+        ORDER BY l.stage LIMIT 1
+    )
+    FROM stages s WHERE s.stage IS NOT NULL
+), shown AS (
+    SELECT s.stage FROM stages s
+    WHERE s.stage IS NOT NULL
+    ORDER BY s.stage = 'new' DESC, (
+        SELECT l.created_at FROM crm_leads l
+        WHERE l.organization_id = %(organization_id)s AND l.status = 'open' AND l.stage = s.stage
+        ORDER BY l.created_at LIMIT 1
+    ), s.stage
+    LIMIT 12
+)
+SELECT s.stage, (
+    SELECT count(*) FROM (
+        SELECT FROM crm_leads l
+        WHERE l.organization_id = %(organization_id)s AND l.status = 'open' AND l.stage = s.stage
+        ORDER BY l.created_at DESC, l.id LIMIT 1000
+    ) AS counted
+) AS leads
+FROM shown s;
+
+-- What an agent may see: their own along one index, those without an owner along another.
+-- name: count_stages_of_agent
+SELECT l.stage, least(count(*), 1000) AS leads
+FROM (
+    SELECT stage, created_at FROM crm_leads
+    WHERE organization_id = %(organization_id)s AND owner_user_id = %(user_id)s AND status = 'open'
+    UNION ALL
+    SELECT stage, created_at FROM crm_leads
+    WHERE organization_id = %(organization_id)s AND owner_user_id IS NULL AND status = 'open'
+        AND (SELECT agents_see_unowned FROM organizations WHERE id = %(organization_id)s)
+) AS l
 GROUP BY l.stage
 ORDER BY l.stage = 'new' DESC, min(l.created_at), l.stage
 LIMIT 12;
 
 -- name: count_unowned
 SELECT count(*) AS leads, min(l.created_at) AS oldest_at
-FROM crm_leads l JOIN organizations o ON o.id = l.organization_id
-WHERE l.organization_id = %(organization_id)s AND l.owner_user_id IS NULL AND l.status = 'open'
-    AND (%(everything)s OR o.agents_see_unowned);
+FROM (
+    SELECT created_at FROM crm_leads
+    WHERE organization_id = %(organization_id)s AND owner_user_id IS NULL AND status = 'open'
+        AND (%(everything)s
+            OR (SELECT agents_see_unowned FROM organizations WHERE id = %(organization_id)s))
+    ORDER BY created_at, id LIMIT 1000
+) AS l;
 
 -- name: search_leads
 SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
