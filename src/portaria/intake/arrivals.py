@@ -2,7 +2,7 @@
 
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 from uuid import UUID
 
 from psycopg.rows import class_row
@@ -13,6 +13,7 @@ from portaria.db.queries import load_queries
 _Q = load_queries("portaria.intake")
 
 ArrivalStatus = Literal["received", "processed", "error", "dead"]
+_STATUSES: Final = get_args(ArrivalStatus)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,18 @@ async def list_arrivals(
     """The newest first. `operator`: also those of no organization; no organization at all: everything
     the connection's role may see.
     """
-    parameters: dict[str, Any] = {
-        **asdict(filter), "organization_id": organization_id, "operator": operator, "limit": limit,
+    wanted: dict[str, Any] = {
+        **asdict(filter), "limit": limit, "statuses": [filter.status] if filter.status else list(_STATUSES),
     }  # fmt: skip
     async with conn.cursor(row_factory=class_row(ArchivedArrival)) as cursor:
-        await cursor.execute(_Q["list_arrivals"], parameters)
-        return await cursor.fetchall()
+        if organization_id is None:
+            return await (await cursor.execute(_Q["list_all_arrivals"], wanted)).fetchall()
+        theirs = {**wanted, "organization_id": organization_id, "nobodys": False}
+        rows = await (await cursor.execute(_Q["list_arrivals"], theirs)).fetchall()
+        if operator:
+            nobodys = {**wanted, "organization_id": None, "nobodys": True}
+            rows += await (await cursor.execute(_Q["list_arrivals"], nobodys)).fetchall()
+    return sorted(rows, key=lambda row: row.id, reverse=True)[:limit]
 
 
 async def show_arrival(conn: Connection, row: UUID) -> ArrivalInFull | None:
