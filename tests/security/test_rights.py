@@ -38,11 +38,13 @@ LIBRARYS = {
 MAY_CALL = {
     "fn_current_organization", "fn_is_operator", "fn_mark_read", "fn_lock_members", "fn_conditions_hold",
     "fn_lead_facts", "fn_rotation_queue", "fn_rotation_candidates", "fn_to_uuid",
+    "fn_contacts_like", "fn_leads_titled_like", "fn_grams",
 }  # fmt: skip
 """What a tenant's connection may execute."""
 
 RUN_AS_OWNER = {
     "fn_emit_event_on_lead_change", "fn_enqueue_event", "fn_lock_members", "fn_erase_contact",
+    "fn_contacts_like", "fn_leads_titled_like",
 }  # fmt: skip
 """SECURITY DEFINER, each for its reason; none of them takes an organization from a tenant."""
 

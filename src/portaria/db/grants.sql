@@ -4,6 +4,10 @@ REVOKE ALL ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC;
 GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO service_role;
 GRANT EXECUTE ON FUNCTION fn_current_organization(), fn_is_operator() TO authenticated;
 GRANT EXECUTE ON FUNCTION fn_mark_read(uuid, uuid, bigint) TO authenticated;
+-- fn_grams: whoever writes an indexed row evaluates it.
+GRANT EXECUTE ON FUNCTION
+    fn_contacts_like(text), fn_leads_titled_like(text), fn_grams(uuid, text[])
+    TO authenticated;
 GRANT EXECUTE ON FUNCTION
     fn_lock_members(uuid[]), fn_conditions_hold(jsonb, jsonb), fn_lead_facts(uuid, uuid, jsonb),
     fn_rotation_queue(jsonb), fn_rotation_candidates(uuid, uuid, jsonb), fn_to_uuid(text)

@@ -379,6 +379,28 @@ $$;
 
 
 --
+-- Name: fn_contacts_like(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_contacts_like(p_text text) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_org uuid := fn_current_organization();
+    v_grams bigint[] := fn_grams(v_org, p_text);
+BEGIN
+    IF cardinality(v_grams) > 0 THEN
+        RETURN QUERY SELECT c.id FROM contacts c
+        WHERE c.organization_id = v_org
+            AND fn_grams(c.organization_id, c.name, c.username, c.email, c.phone_number) @> v_grams;
+    END IF;
+END
+$$;
+
+
+--
 -- Name: fn_current_organization(); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -441,6 +463,7 @@ CREATE TABLE public.crm_leads (
     assigned_at timestamp with time zone,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_titled boolean DEFAULT false NOT NULL,
     CONSTRAINT crm_leads_source_check CHECK ((source = ANY (ARRAY['whatsapp'::text, 'form'::text, 'console'::text, 'api'::text, 'import'::text]))),
     CONSTRAINT crm_leads_stage_check CHECK (((length(stage) >= 1) AND (length(stage) <= 50))),
     CONSTRAINT crm_leads_status_check CHECK ((status = ANY (ARRAY['open'::text, 'won'::text, 'lost'::text]))),
@@ -779,6 +802,26 @@ $$;
 
 
 --
+-- Name: fn_grams(uuid, text[]); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_grams(p_org uuid, VARIADIC p_texts text[]) RETURNS bigint[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    v_seed bigint := uuid_hash_extended(p_org, 0);
+    v_text text := left(lower(array_to_string(p_texts, ' ')), 500);
+    v_grams bigint[] := '{}';
+BEGIN
+    FOR n IN 1 .. length(v_text) - 2 LOOP
+        v_grams := v_grams || hashtextextended(substr(v_text, n, 3), v_seed);
+    END LOOP;
+    RETURN v_grams;
+END
+$$;
+
+
+--
 -- Name: fn_hand_over_leads(uuid, uuid, text, uuid[], integer); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -1052,6 +1095,28 @@ $$;
 
 
 --
+-- Name: fn_leads_titled_like(text); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_leads_titled_like(p_text text) RETURNS SETOF uuid
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    SET search_path TO 'pg_catalog', 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_org uuid := fn_current_organization();
+    v_grams bigint[] := fn_grams(v_org, p_text);
+BEGIN
+    IF cardinality(v_grams) > 0 THEN
+        RETURN QUERY SELECT l.id FROM crm_leads l
+        WHERE l.organization_id = v_org AND (l.is_titled OR l.source <> 'whatsapp')
+            AND fn_grams(l.organization_id, l.title) @> v_grams;
+    END IF;
+END
+$$;
+
+
+--
 -- Name: fn_lock_contact(uuid, uuid); Type: FUNCTION; Schema: public; Owner: -
 --
 
@@ -1135,6 +1200,20 @@ BEGIN
     WHERE organization_id = p_org AND id = p_conversation
     RETURNING unread_count INTO v_unread;
     RETURN v_unread;
+END
+$$;
+
+
+--
+-- Name: fn_mark_titled(); Type: FUNCTION; Schema: public; Owner: -
+--
+
+CREATE FUNCTION public.fn_mark_titled() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.is_titled := true;
+    RETURN NEW;
 END
 $$;
 
@@ -3547,6 +3626,14 @@ CREATE INDEX contact_opt_outs_contact ON public.contact_opt_outs USING btree (or
 
 
 --
+-- Name: contacts_grams; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX contacts_grams ON public.contacts USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[name, username, email, phone_number])) WITH (gin_pending_list_limit='256');
+ALTER INDEX public.contacts_grams ALTER COLUMN 1 SET STATISTICS 0;
+
+
+--
 -- Name: contacts_phone; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -3579,6 +3666,14 @@ CREATE INDEX conversations_unread ON public.conversations USING btree (organizat
 --
 
 CREATE INDEX crm_leads_contact ON public.crm_leads USING btree (organization_id, contact_id, created_at DESC, id);
+
+
+--
+-- Name: crm_leads_grams; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX crm_leads_grams ON public.crm_leads USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[title])) WITH (gin_pending_list_limit='256') WHERE (is_titled OR (source <> 'whatsapp'::text));
+ALTER INDEX public.crm_leads_grams ALTER COLUMN 1 SET STATISTICS 0;
 
 
 --
@@ -3936,6 +4031,13 @@ CREATE TRIGGER trg_honour_suppression AFTER INSERT ON public.contact_identities 
 --
 
 CREATE TRIGGER trg_honour_suppression AFTER INSERT OR UPDATE OF phone_number ON public.contacts FOR EACH ROW WHEN (((new.phone_number IS NOT NULL) AND (NOT new.is_blocked))) EXECUTE FUNCTION public.fn_honour_suppression();
+
+
+--
+-- Name: crm_leads trg_mark_titled; Type: TRIGGER; Schema: public; Owner: -
+--
+
+CREATE TRIGGER trg_mark_titled BEFORE UPDATE OF title ON public.crm_leads FOR EACH ROW WHEN (((new.title IS DISTINCT FROM old.title) AND (NOT new.is_titled))) EXECUTE FUNCTION public.fn_mark_titled();
 
 
 --
@@ -4795,4 +4897,5 @@ INSERT INTO public.schema_migrations (version) VALUES
     ('20261201000006'),
     ('20261201000007'),
     ('20261201000008'),
-    ('20261201000009');
+    ('20261201000009'),
+    ('20261201000010');

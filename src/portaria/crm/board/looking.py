@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Final, TypeVar
 from uuid import UUID
 
+from psycopg import AsyncCursor
 from psycopg.rows import class_row
 
 from portaria.crm.inbox import Conversation
@@ -13,6 +15,13 @@ from portaria.db.queries import load_queries
 from portaria.identity.principal import Principal, Role
 
 _Q = load_queries("portaria.crm.board")
+_T = TypeVar("_T")
+
+_GRAM: Final = 3
+"""The characters in a row by which the index knows a text (fn_grams)."""
+
+_WINDOW, _WINDOW_OF_SHORT = 200, 20_000
+"""The newest rows that a search looks at before it asks the index, and in the index's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,21 +56,33 @@ async def count_unowned(conn: Connection, principal: Principal) -> Unowned:
 
 
 async def search_leads(conn: Connection, principal: Principal, text: str, *, limit: int) -> list[Lead]:
-    """Leads with this word in their title, or in their contact's name, phone or e-mail."""
-    parameters = {**_reach(principal), "like": _like(text), "phone": _phone(text), "limit": limit}
+    """Leads with this word in their title, or in their contact's name, phone or e-mail, the newest first."""
+    parameters = {**_reach(principal), **_sought(text), "limit": limit}
     async with conn.cursor(row_factory=class_row(Lead)) as cursor:
-        return await (await cursor.execute(_Q["search_leads"], parameters)).fetchall()
+        return await _search(cursor, "leads", parameters)
 
 
 async def search_conversations(
     conn: Connection, organization_id: UUID, text: str, *, limit: int
 ) -> list[Conversation]:
     """Conversations whose contact has this word in the name, username or phone, the latest first."""
-    parameters = {
-        "organization_id": organization_id, "like": _like(text), "phone": _phone(text), "limit": limit,
-    }  # fmt: skip
+    parameters = {"organization_id": organization_id, **_sought(text), "limit": limit}
     async with conn.cursor(row_factory=class_row(Conversation)) as cursor:
-        return await (await cursor.execute(_Q["search_conversations"], parameters)).fetchall()
+        return await _search(cursor, "conversations", parameters)
+
+
+async def _search(cursor: AsyncCursor[_T], what: str, parameters: dict[str, Any]) -> list[_T]:
+    """A page of the newest, where they fill it; else of all. A text too short for the index is sought in a
+    larger part of the newest.
+    """
+    short = len(parameters["text"]) < _GRAM
+    window = _WINDOW_OF_SHORT if short else _WINDOW
+    await cursor.execute(_Q[f"search_latest_{what}"], {**parameters, "window": window})
+    rows = await cursor.fetchall()
+    if not short and len(rows) < parameters["limit"]:
+        await cursor.execute(_Q[f"search_{what}"], parameters)
+        rows = await cursor.fetchall()
+    return rows
 
 
 def _reach(principal: Principal) -> dict[str, object]:
@@ -71,12 +92,12 @@ def _reach(principal: Principal) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _like(text: str) -> str:
-    escaped = text.replace("\x00", "").replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
-    return f"%{escaped}%"
-
-
-def _phone(text: str) -> str | None:
-    """The digits of what may be a phone or a part of one."""
+def _sought(text: str) -> dict[str, str | None]:
+    """The text, and the digits of what may be a phone or a part of one; each also as a pattern."""
+    text = text.replace("\x00", "")
+    escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     digits = "".join(c for c in text if c.isascii() and c.isdigit())
-    return f"%{digits}%" if len(digits) >= 4 and not any(c.isalpha() for c in text) else None
+    phone = digits if len(digits) >= 4 and not any(c.isalpha() for c in text) else None
+    return {
+        "text": text, "like": f"%{escaped}%", "digits": phone, "phone": f"%{phone}%" if phone else None,
+    }  # fmt: skip

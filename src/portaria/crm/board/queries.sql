@@ -58,16 +58,17 @@ FROM (
     ORDER BY created_at, id LIMIT 1000
 ) AS l;
 
--- name: search_leads
+-- Among the newest so many, which is enough for what many have; then among all that an index of parts of
+-- words lets through.
+-- name: search_latest_leads
 SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
     l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
     l.assigned_at, l.created_at, l.updated_at
 FROM (
-    SELECT organization_id, id FROM crm_leads
+    SELECT * FROM crm_leads
     WHERE organization_id = %(organization_id)s
-    ORDER BY created_at DESC, id LIMIT 20000
-) AS latest
-JOIN crm_leads l ON l.organization_id = latest.organization_id AND l.id = latest.id
+    ORDER BY created_at DESC, id LIMIT %(window)s
+) AS l
 JOIN organizations o ON o.id = l.organization_id
 JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
 LEFT JOIN users u ON u.id = l.owner_user_id
@@ -78,16 +79,59 @@ WHERE (%(everything)s OR l.owner_user_id = %(user_id)s
 ORDER BY l.created_at DESC, l.id
 LIMIT %(limit)s;
 
+-- name: search_leads
+SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
+    l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
+    l.assigned_at, l.created_at, l.updated_at
+FROM (
+    SELECT id, created_at FROM (
+        SELECT theirs.id, theirs.created_at FROM (
+            SELECT fn_contacts_like(%(text)s) AS id UNION SELECT fn_contacts_like(%(digits)s)
+        ) AS known
+        JOIN crm_leads theirs ON theirs.organization_id = %(organization_id)s AND theirs.contact_id = known.id
+        UNION
+        SELECT called.id, called.created_at FROM (SELECT fn_leads_titled_like(%(text)s) AS id) AS titled
+        JOIN crm_leads called ON called.organization_id = %(organization_id)s AND called.id = titled.id
+    ) AS candidates
+    ORDER BY created_at DESC, id LIMIT 20000
+) AS newest
+JOIN crm_leads l ON l.organization_id = %(organization_id)s AND l.id = newest.id
+JOIN organizations o ON o.id = l.organization_id
+JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
+LEFT JOIN users u ON u.id = l.owner_user_id
+WHERE (%(everything)s OR l.owner_user_id = %(user_id)s
+        OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
+    AND (l.title ILIKE %(like)s OR c.name ILIKE %(like)s OR c.email ILIKE %(like)s
+        OR c.phone_number LIKE %(phone)s::text)
+ORDER BY newest.created_at DESC, newest.id
+LIMIT %(limit)s;
+
+-- name: search_latest_conversations
+SELECT v.id, v.contact_id, c.name AS contact_name, c.phone_number, c.username, c.is_blocked, c.blocked_reason,
+    v.channel_session_id, s.name AS channel_name, s.provider, v.provider_conversation_id, v.last_message_at,
+    v.last_inbound_at, v.last_outbound_at, v.last_message_preview, v.unread_count, v.created_at
+FROM (
+    SELECT * FROM conversations
+    WHERE organization_id = %(organization_id)s
+    ORDER BY last_message_at DESC NULLS LAST, id LIMIT %(window)s
+) AS v
+JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
+JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
+WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
+ORDER BY v.last_message_at DESC NULLS LAST, v.id
+LIMIT %(limit)s;
+
 -- name: search_conversations
 SELECT v.id, v.contact_id, c.name AS contact_name, c.phone_number, c.username, c.is_blocked, c.blocked_reason,
     v.channel_session_id, s.name AS channel_name, s.provider, v.provider_conversation_id, v.last_message_at,
     v.last_inbound_at, v.last_outbound_at, v.last_message_preview, v.unread_count, v.created_at
 FROM (
-    SELECT organization_id, id FROM conversations
-    WHERE organization_id = %(organization_id)s
-    ORDER BY last_message_at DESC NULLS LAST, id LIMIT 20000
-) AS latest
-JOIN conversations v ON v.organization_id = latest.organization_id AND v.id = latest.id
+    SELECT theirs.* FROM (
+        SELECT fn_contacts_like(%(text)s) AS id UNION SELECT fn_contacts_like(%(digits)s)
+    ) AS known
+    JOIN conversations theirs ON theirs.organization_id = %(organization_id)s AND theirs.contact_id = known.id
+    ORDER BY theirs.last_message_at DESC NULLS LAST, theirs.id LIMIT 20000
+) AS v
 JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
 JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
 WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
