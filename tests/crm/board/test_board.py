@@ -101,3 +101,49 @@ async def test_news_change_with_every_message_read_and_lead_and_with_nothing_els
         [found] = await search_conversations(conn, desk.org, "pessoa", limit=5)
         assert await search_conversations(conn, desk.org, "ninguém", limit=5) == []
         assert [c.id for c in await search_conversations(conn, desk.org, "00000001", limit=5)] == [found.id]
+
+
+@pytest.mark.parametrize("text", ["osa Li", "ROSA", "98765-43", "rosa@ex", "cozinha", "rosa_"])
+async def test_what_is_old_is_found_by_any_part_of_a_word(desk: Desk, pool: Database, text: str) -> None:
+    """Behind more leads than a search looks at one by one."""
+    (ana,) = desk.members("Ana")
+    contact = desk.contact("Rosa Lima")
+    desk.conn.execute(
+        "UPDATE contacts SET email = 'rosa@exemplo.test', phone_number = '+5511987654321' WHERE id = %s",
+        (contact,),
+    )
+    lead, _ = desk.lead(contact=contact)
+    old = "UPDATE crm_leads SET source = 'whatsapp', created_at = now() - interval '1 year' WHERE id = %s"
+    desk.conn.execute(old, (lead,))
+    _crowd(desk, 250)
+    async with pool.tenant(desk.org) as conn:
+        by_name = await search_leads(conn, _as(desk, ana, Role.viewer), text, limit=5)
+    assert [found.id for found in by_name] == ([] if text in ("cozinha", "rosa_") else [lead])
+    desk.conn.execute("UPDATE crm_leads SET title = 'Reforma da cozinha' WHERE id = %s", (lead,))
+    async with pool.tenant(desk.org) as conn:
+        by_title = await search_leads(conn, _as(desk, ana, Role.viewer), text, limit=5)
+    assert [found.id for found in by_title] == ([] if text == "rosa_" else [lead])
+    async with pool.tenant(desk.make.organization()) as conn:
+        assert await search_leads(conn, _as(desk, ana, Role.viewer), text, limit=5) == []
+
+
+async def test_counting_ends_at_a_thousand(desk: Desk, pool: Database) -> None:
+    (ana,) = desk.members("Ana")
+    _crowd(desk, 1_001)
+    for role in (Role.viewer, Role.agent):
+        async with pool.tenant(desk.org) as conn:
+            [stage] = await count_stages(conn, _as(desk, ana, role))
+            unowned = await count_unowned(conn, _as(desk, ana, role))
+        assert (stage.leads, unowned.leads) == (1000, 1000)
+
+
+def _crowd(desk: Desk, leads: int) -> None:
+    """Leads of one contact without an owner, as if they had come by messages."""
+    contact = desk.contact("Outra Pessoa")
+    with desk.conn.transaction():
+        desk.conn.execute("SET LOCAL session_replication_role = replica")
+        desk.conn.execute(
+            "INSERT INTO crm_leads (organization_id, id, contact_id, title, source)"
+            " SELECT %s, gen_random_uuid(), %s, 'Outra Pessoa', 'whatsapp' FROM generate_series(1, %s)",
+            (desk.org, contact, leads),
+        )
