@@ -3629,7 +3629,7 @@ CREATE INDEX contact_opt_outs_contact ON public.contact_opt_outs USING btree (or
 -- Name: contacts_grams; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX contacts_grams ON public.contacts USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[name, username, email, phone_number])) WITH (gin_pending_list_limit='256');
+CREATE INDEX contacts_grams ON public.contacts USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[name, username, email, phone_number])) WITH (gin_pending_list_limit='1024');
 ALTER INDEX public.contacts_grams ALTER COLUMN 1 SET STATISTICS 0;
 
 
@@ -3672,7 +3672,7 @@ CREATE INDEX crm_leads_contact ON public.crm_leads USING btree (organization_id,
 -- Name: crm_leads_grams; Type: INDEX; Schema: public; Owner: -
 --
 
-CREATE INDEX crm_leads_grams ON public.crm_leads USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[title])) WITH (gin_pending_list_limit='256') WHERE (is_titled OR (source <> 'whatsapp'::text));
+CREATE INDEX crm_leads_grams ON public.crm_leads USING gin (public.fn_grams(organization_id, VARIADIC ARRAY[title])) WITH (gin_pending_list_limit='1024') WHERE (is_titled OR (source <> 'whatsapp'::text));
 ALTER INDEX public.crm_leads_grams ALTER COLUMN 1 SET STATISTICS 0;
 
 
