@@ -59,7 +59,7 @@ FROM (
 ) AS l;
 
 -- Among the newest so many, which is enough for what many have; then among all that an index of parts of
--- words lets through.
+-- words lets through. A contact is looked up for each: joined, the planner may read and compare them all.
 -- name: search_latest_leads
 SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
     l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
@@ -70,7 +70,9 @@ FROM (
     ORDER BY created_at DESC, id LIMIT %(window)s
 ) AS l
 JOIN organizations o ON o.id = l.organization_id
-JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
+CROSS JOIN LATERAL (
+    SELECT * FROM contacts WHERE organization_id = l.organization_id AND id = l.contact_id LIMIT 1
+) AS c
 LEFT JOIN users u ON u.id = l.owner_user_id
 WHERE (%(everything)s OR l.owner_user_id = %(user_id)s
         OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
@@ -97,7 +99,9 @@ FROM (
 ) AS newest
 JOIN crm_leads l ON l.organization_id = %(organization_id)s AND l.id = newest.id
 JOIN organizations o ON o.id = l.organization_id
-JOIN contacts c ON c.organization_id = l.organization_id AND c.id = l.contact_id
+CROSS JOIN LATERAL (
+    SELECT * FROM contacts WHERE organization_id = l.organization_id AND id = l.contact_id LIMIT 1
+) AS c
 LEFT JOIN users u ON u.id = l.owner_user_id
 WHERE (%(everything)s OR l.owner_user_id = %(user_id)s
         OR (l.owner_user_id IS NULL AND o.agents_see_unowned))
@@ -115,7 +119,9 @@ FROM (
     WHERE organization_id = %(organization_id)s
     ORDER BY last_message_at DESC NULLS LAST, id LIMIT %(window)s
 ) AS v
-JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
+CROSS JOIN LATERAL (
+    SELECT * FROM contacts WHERE organization_id = v.organization_id AND id = v.contact_id LIMIT 1
+) AS c
 JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
 WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
 ORDER BY v.last_message_at DESC NULLS LAST, v.id
@@ -132,7 +138,9 @@ FROM (
     JOIN conversations theirs ON theirs.organization_id = %(organization_id)s AND theirs.contact_id = known.id
     ORDER BY theirs.last_message_at DESC NULLS LAST, theirs.id LIMIT 20000
 ) AS v
-JOIN contacts c ON c.organization_id = v.organization_id AND c.id = v.contact_id
+CROSS JOIN LATERAL (
+    SELECT * FROM contacts WHERE organization_id = v.organization_id AND id = v.contact_id LIMIT 1
+) AS c
 JOIN channel_sessions s ON s.organization_id = v.organization_id AND s.id = v.channel_session_id
 WHERE c.name ILIKE %(like)s OR c.username ILIKE %(like)s OR c.phone_number LIKE %(phone)s::text
 ORDER BY v.last_message_at DESC NULLS LAST, v.id
