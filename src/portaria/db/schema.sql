@@ -383,7 +383,7 @@ $$;
 --
 
 CREATE FUNCTION public.fn_contacts_like(p_text text) RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$
@@ -1099,7 +1099,7 @@ $$;
 --
 
 CREATE FUNCTION public.fn_leads_titled_like(p_text text) RETURNS SETOF uuid
-    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 50
+    LANGUAGE plpgsql STABLE SECURITY DEFINER ROWS 10
     SET search_path TO 'pg_catalog', 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
     AS $$

@@ -59,7 +59,7 @@ FROM (
 ) AS l;
 
 -- Among the newest so many, which is enough for what many have; then among all that an index of parts of
--- words lets through. A contact is looked up for each: joined, the planner may read and compare them all.
+-- words lets through. What belongs to a row is looked up for it: joined, the planner may read all there is.
 -- name: search_latest_leads
 SELECT l.organization_id, l.id, l.contact_id, c.name AS contact_name, c.phone_number, c.email,
     l.conversation_id, l.title, l.source, l.stage, l.status, l.tags, l.owner_user_id, u.name AS owner_name,
@@ -97,7 +97,9 @@ FROM (
     ) AS candidates
     ORDER BY created_at DESC, id LIMIT 20000
 ) AS newest
-JOIN crm_leads l ON l.organization_id = %(organization_id)s AND l.id = newest.id
+CROSS JOIN LATERAL (
+    SELECT * FROM crm_leads WHERE organization_id = %(organization_id)s AND id = newest.id LIMIT 1
+) AS l
 JOIN organizations o ON o.id = l.organization_id
 CROSS JOIN LATERAL (
     SELECT * FROM contacts WHERE organization_id = l.organization_id AND id = l.contact_id LIMIT 1

@@ -2,7 +2,7 @@
 -- asks looks again. None for a text of less than three characters. With the owner's rights: under a policy
 -- PostgreSQL keeps an index by a function from being used.
 CREATE OR REPLACE FUNCTION fn_contacts_like(p_text text) RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE ROWS 50
+LANGUAGE plpgsql STABLE ROWS 10
 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE

@@ -1,7 +1,7 @@
 -- Leads of the tenant's organization to which somebody gave a title that may hold this text; else as
 -- fn_contacts_like.
 CREATE OR REPLACE FUNCTION fn_leads_titled_like(p_text text) RETURNS SETOF uuid
-LANGUAGE plpgsql STABLE ROWS 50
+LANGUAGE plpgsql STABLE ROWS 10
 SECURITY DEFINER SET search_path = pg_catalog, public, pg_temp SET enable_seqscan = off
 AS $$
 DECLARE
