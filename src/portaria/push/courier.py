@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -12,12 +12,12 @@ from uuid import UUID
 import httpx
 import structlog
 from psycopg.rows import class_row
-from pywebpush import WebPusher, WebPushException
 
 from portaria.db.pool import Database
 from portaria.db.queries import load_queries
 from portaria.errors import Operational
 from portaria.push.endpoints import THE_INTERNET, EndpointRefused, Reach
+from portaria.push.sealing import sealed
 from portaria.push.vapid import Vapid
 
 _Q = load_queries("portaria.push")
@@ -136,7 +136,10 @@ class Courier:
     async def push(self, browser: Browser, event_id: UUID) -> Delivered:
         """Hands one encrypted message to the browser's push service, within `PATIENCE`."""
         try:
-            body = self._encrypted(browser, event_id)
+            body = sealed(
+                self._message(browser, event_id),
+                endpoint=browser.endpoint, p256dh=browser.p256dh, auth=browser.auth,
+            )  # fmt: skip
             async with asyncio.timeout(PATIENCE):
                 target = await self._reach.resolve(browser.endpoint)
                 request = self._client.stream(
@@ -145,7 +148,7 @@ class Courier:
                 )  # fmt: skip
                 async with request as response:
                     return _ending(response.status_code)
-        except (EndpointRefused, WebPushException, ValueError):
+        except (EndpointRefused, ValueError):
             return Delivered.GONE
         except (httpx.HTTPError, OSError, TimeoutError):
             return Delivered.LATER
@@ -162,15 +165,12 @@ class Courier:
             "Topic": base64.urlsafe_b64encode(event_id.bytes).rstrip(b"=").decode(),
         }
 
-    def _encrypted(self, browser: Browser, event_id: UUID) -> bytes:
-        message = {
+    def _message(self, browser: Browser, event_id: UUID) -> Mapping[str, str]:
+        return {
             "type": "lead.assigned", "tag": str(event_id), "lead_id": str(browser.lead_id),
             "url": self._lead_url.format(id=browser.lead_id),
             "title": _SAID.get(browser.locale, _SAID["pt_BR"]), "body": browser.title[:_TITLE],
         }  # fmt: skip
-        keys = {"p256dh": browser.p256dh, "auth": browser.auth}
-        pusher = WebPusher({"endpoint": browser.endpoint, "keys": keys})
-        return bytes(pusher.encode(json.dumps(message, ensure_ascii=False).encode())["body"])
 
 
 def _ending(status: int) -> Delivered:

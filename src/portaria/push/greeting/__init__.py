@@ -1,12 +1,11 @@
 """A push that a user sends to their own browsers, to see whether notifications arrive."""
 
 import asyncio
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
 from psycopg.rows import class_row
-from pywebpush import WebPusher
 
 from portaria.db.pool import Database
 from portaria.db.queries import load_queries
@@ -56,11 +55,8 @@ class Greeter(Courier):
         async with db.connection() as conn, conn.cursor(row_factory=class_row(Greeted)) as cursor:
             return await (await cursor.execute(_Q["own_browsers"], parameters)).fetchall()
 
-    def _encrypted(self, browser: Browser, event_id: UUID) -> bytes:
-        message = {
+    def _message(self, browser: Browser, event_id: UUID) -> Mapping[str, str]:
+        return {
             "type": "greeting", "tag": str(event_id), "url": "/profile", "body": browser.title,
             "title": browser.heading if isinstance(browser, Greeted) else browser.title,
         }  # fmt: skip
-        keys = {"p256dh": browser.p256dh, "auth": browser.auth}
-        pusher = WebPusher({"endpoint": browser.endpoint, "keys": keys})
-        return bytes(pusher.encode(json.dumps(message, ensure_ascii=False).encode())["body"])
