@@ -63,9 +63,11 @@ class TestDatabase:
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]:
-    # These tests kill processes, not machines: without flushes a database of one's own costs a tenth.
+    # These tests kill processes, not machines: in memory, without flushes, a database of one's own is cheap.
     # What promises durability runs on private servers that keep it: tests/crash, and tests/faults.
-    started = start_test_server(tmp_path_factory.mktemp("postgres"), settings={"fsync": "off"})
+    started = start_test_server(
+        tmp_path_factory.mktemp("postgres"), settings={"fsync": "off"}, in_memory=True
+    )
     migrate(started.url("postgres"), app_password=APP_PASSWORD)  # roles are cluster-wide
     with psycopg.connect(started.url("postgres"), autocommit=True) as conn:
         conn.execute("CREATE DATABASE template_portaria")
