@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 UV ?= uv
+# Images set it; then every process compiles our code and rewrites the tests' assertions anew.
+unexport PYTHONDONTWRITEBYTECODE
 LOCK := $(UV) pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
 	--no-emit-index-url --no-emit-find-links --custom-compile-command "make lock" --group build --quiet --no-config
 
@@ -42,7 +44,7 @@ run: setup
 test: setup-dev
 	@scripts/ensure-chromium
 	@scripts/ensure-pgbouncer
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	@$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 check: setup-dev
 	$(BIN)/ruff check
@@ -82,4 +84,5 @@ lock:
 	$(LOCK) --group dev --constraint requirements.lock --output-file requirements-dev.lock
 
 clean:
+	find src tests bench scripts examples -name __pycache__ -prune -exec rm -rf {} +
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

@@ -52,7 +52,7 @@ def _memory() -> Path | None:
         return None
     for left in _MEMORY.glob("portaria-test-*"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > 3600:
+            if time.time() - left.stat().st_mtime > 300:
                 _erase_unless_held(left)
     return _MEMORY if shutil.disk_usage(_MEMORY).free > _ROOM else None
 
