@@ -68,10 +68,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedServer]
     started = start_test_server(
         tmp_path_factory.mktemp("postgres"), settings={"fsync": "off"}, in_memory=True
     )
-    migrate(started.url("postgres"), app_password=APP_PASSWORD)  # roles are cluster-wide
     with psycopg.connect(started.url("postgres"), autocommit=True) as conn:
         conn.execute("CREATE DATABASE template_portaria")
-    migrate(started.url("template_portaria"), app_password=APP_PASSWORD)
+    migrate(started.url("template_portaria"), app_password=APP_PASSWORD)  # roles too: they are cluster-wide
     yield started
     started.stop()
 
