@@ -22,8 +22,8 @@ from tests.intake.conftest import Desk, OpenDesk, intake_alone, until
 from tests.support.http import make_settings, serving
 from tests.support.postgres import start_test_server
 
-WITHIN = 1.0
-"""Seconds to answer within, in place of 4, so that the tests do not take them."""
+WITHIN = 2.0
+"""Seconds to answer within, in place of 4; a busy machine must be able to do in them what it should."""
 SLACK = 1.5
 
 
