@@ -1,6 +1,7 @@
 """Requests made and signed beforehand: 1 KiB bodies as the provider sends them, each another message.
 
-`senders` people write in turn, so most messages come from a known contact, as they do in life.
+`senders` people write in turn; with 0, somebody new writes every tenth message, and the others come from
+people who wrote before, as in the history.
 """
 
 import hmac
@@ -9,6 +10,9 @@ from datetime import UTC, datetime
 from portaria.intake.providers import samples
 
 SIZE = 1024
+NEW_EVERY = 10
+KNOWN = 400
+"""People of whom one may hear from the beginning on."""
 _ID, _PHONE, _THREAD = "wamid.@@@@@@@@@@@@@@@@@@@@@@@@", "+5511900000000", "thread-0000000"
 _TEXT = "Olá, vocês têm horário amanhã à tarde? "
 _MORE = "Gostaria de saber o valor da consulta e se ainda tem vaga para sexta-feira de manha, obrigada. "
@@ -27,12 +31,17 @@ def requests(
     head = _head(kind, path, secret, template).encode().split(b"@signature@")
     made = []
     for number in range(count):
-        sender = number % senders
+        sender = number % senders if senders else _in_life(number)
         body = template.replace(_ID.encode(), external_id(run, number).encode())
         body = body.replace(b"11900000000", b"119%08d" % sender).replace(b"-0000000", b"-%07d" % sender)
         signature = hmac.digest(key, body, "sha256").hex().encode() if len(head) > 1 else b""
         made.append(signature.join(head) + body)
     return made
+
+
+def _in_life(number: int) -> int:
+    met = KNOWN + number // NEW_EVERY
+    return met if number % NEW_EVERY == 0 else number * 7919 % met
 
 
 def one(account_id: str, run: str, number: int = 0) -> bytes:

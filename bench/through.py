@@ -1,13 +1,15 @@
 """Through: from POST to all effects, sustained with a flat backlog, beside pgbench running the same SQL.
 
 The rate is offered, not taken: probes find the highest at which the backlog stays flat, then it is
-sustained. One web and one worker process. CPU time and bytes per message come from the same minute.
+sustained. Every tenth message is from somebody new, here and there. One web and one worker process. CPU
+time and bytes per message come from the same minute.
 """
 
 import time
 from dataclasses import dataclass
 from typing import Any
 
+from bench import bodies
 from bench.history import lived_in
 from bench.load import Outcome, drive
 from bench.pgbench import pgbench
@@ -16,7 +18,6 @@ from bench.scale import Scale
 from bench.site import Site, cpu_seconds, database_bytes, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
-_SENDERS = 5_000
 _STEP = 1.2
 _GUESS = 0.4
 _PERCENTILES = """
@@ -65,7 +66,11 @@ def _pgbench(server: EmbeddedServer, scale: Scale, tell: Teller) -> dict[str, fl
         site = lived_in(server, f"through_pgbench_{clients}")
         seconds = max(1.0, scale.through_seconds / 6)
         found[f"{clients} clients"] = pgbench(
-            site, "through", clients=clients, seconds=seconds, variables={"senders": _SENDERS}
+            site,
+            "through",
+            clients=clients,
+            seconds=seconds,
+            variables={"known": bodies.KNOWN, "new_every": bodies.NEW_EVERY},
         ).rate
         tell(f"pgbench running the same statements, {clients} clients: {found[f'{clients} clients']:.0f}/s")
     return found
@@ -92,9 +97,7 @@ def _probe(server: EmbeddedServer, scale: Scale, tell: Teller, rate: float) -> f
 
 
 def _run(site: Site, port: int, rate: float, seconds: float, warm_up: float) -> Outcome:
-    return drive(
-        site.plan(port, rate=rate, seconds=seconds, connections=256, warm_up=warm_up, senders=_SENDERS)
-    )
+    return drive(site.plan(port, rate=rate, seconds=seconds, connections=256, warm_up=warm_up, senders=0))
 
 
 def _is_flat(waiting: int, rate: float) -> bool:

@@ -19,6 +19,15 @@ INSERT INTO automation_rodizio_atribuicoes (
 SELECT %(org)s, %(rule)s, pg_temp.made('004', n), pg_temp.made('003', n), %(member)s, 1, pg_temp.at(n * %(per_contact)s)
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 
+INSERT INTO automation_rule_runs (
+    organization_id, id, rule_id, event_id, lead_id, status, actions, actions_result, created_at, finished_at)
+SELECT %(org)s, pg_temp.made('005', n), %(rule)s, pg_temp.made('004', n), pg_temp.made('003', n), 'done', r.actions,
+    '[{"type": "assign_owner", "status": "assigned", "detail": {"nome": "Bia", "posicao": 1}}]',
+    pg_temp.at(n * %(per_contact)s), pg_temp.at(n * %(per_contact)s)
+FROM automation_rules AS r,
+    generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n
+WHERE r.id = %(rule)s;
+
 INSERT INTO messages (
     organization_id, id, conversation_id, contact_id, channel_session_id, direction, external_id, type, body,
     status, sent_at, created_at)

@@ -5,6 +5,7 @@ once wait here and are drained as room appears; what the process loses, the repl
 """
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,9 +20,14 @@ from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
 _TOGETHER: Final = 32
 """Rows of a batch: most of what a batch saves is saved by then, and its locks are held a shorter time."""
+_COLLECTED_FOR: Final = 0.02
+"""Seconds in which a batch collects: nobody misses effects so soon, and few rows cost as much as many."""
 _BATCHES: Final = 2
 _A_FEW: Final = 8
 _LOOK_AGAIN: Final = 0.02
+_REST: Final = 2.0
+"""Times what a batch took, while answers wait: batches get a third of the time."""
+_LONGEST_REST: Final = 0.25
 log = structlog.get_logger()
 
 
@@ -67,8 +73,8 @@ class FirstAttempts:
 
     What waits is ingested together: while one batch is in the database, the next collects. Rows that cannot
     be, or whose batch failed, are tried alone, so that a locked thread holds up nobody else's messages.
-    While more than a few deliveries are `under_way`, one batch at a time and one row alone: an answer has
-    five seconds, effects can wait, and both want the same processors.
+    While more than a few deliveries are `under_way`, one batch at a time, with a rest after each, and one row
+    alone: an answer has five seconds, effects can wait, and both want the same processors.
     """
 
     def __init__(
@@ -137,8 +143,11 @@ class FirstAttempts:
             try:
                 if self._alone and for_alone and (number <= 1 or not busy):
                     await self._try_alone()
-                elif self._rows and self._batches < _BATCHES and (number == 0 or not busy):
+                elif self._is_a_batch() and (number == 0 or not busy):
+                    began = time.monotonic()
                     await self._try_together()
+                    if busy:
+                        await asyncio.sleep(min(_REST * (time.monotonic() - began), _LONGEST_REST))
                 elif self._stopping and not self.waiting and not self._batches:
                     return
                 elif busy and self.waiting:
@@ -150,10 +159,16 @@ class FirstAttempts:
                 # The archive did not answer, or the log cannot be written: the runner outlives both.
                 LEFT_TO_REPLAY.inc()
 
+    def _is_a_batch(self) -> bool:
+        """Of two at a time the second is a full one."""
+        return len(self._rows) >= (_TOGETHER if self._batches else 1) and self._batches < _BATCHES
+
     async def _try_together(self) -> None:
-        rows = self._take(self._rows, _TOGETHER)
         self._batches += 1
         try:
+            if len(self._rows) < _TOGETHER and not self._stopping:
+                await asyncio.sleep(_COLLECTED_FOR)
+            rows = self._take(self._rows, _TOGETHER)
             for row in await first_attempts(self._db, rows):
                 self._put(self._alone, row)
         finally:
