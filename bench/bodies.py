@@ -1,7 +1,7 @@
 """Requests made and signed beforehand: 1 KiB bodies as the provider sends them, each another message.
 
-`senders` people write in turn; with 0, somebody new writes every tenth message, and the others come from
-people who wrote before, as in the history.
+`senders` people write in turn; with 0 as in life: every tenth message is from somebody new, the others from
+people who wrote before, here or in the history.
 """
 
 import hmac
@@ -12,7 +12,7 @@ from portaria.intake.providers import samples
 SIZE = 1024
 NEW_EVERY = 10
 KNOWN = 400
-"""People of whom one may hear from the beginning on."""
+"""People of the shortest history, numbered from 0."""
 _ID, _PHONE, _THREAD = "wamid.@@@@@@@@@@@@@@@@@@@@@@@@", "+5511900000000", "thread-0000000"
 _TEXT = "Olá, vocês têm horário amanhã à tarde? "
 _MORE = "Gostaria de saber o valor da consulta e se ainda tem vaga para sexta-feira de manha, obrigada. "

@@ -33,7 +33,6 @@ from portaria.identity.secret_box import SecretBox
 
 HERE = Path(__file__).resolve().parent
 WORK = HERE.parent / ".bench"
-_JOBS = "SELECT count(*) FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND scheduled_at IS NULL"
 # How a development installation differs from one in production is not measured.
 _AS_IN_PRODUCTION = ("PORTARIA_LOG_FORMAT", "PORTARIA_LOG_LEVEL", "PORTARIA_FORM_RATE")
 _fresh: dict[EmbeddedServer, "Site"] = {}
@@ -121,11 +120,11 @@ class Site:
             )
         )
 
-    def drained(self, within: float, *, jobs: bool = False) -> float | None:
-        """Seconds until no accepted row waits, nor a job; None when some do after `within` seconds."""
+    def drained(self, within: float) -> float | None:
+        """Seconds until no accepted row waits; None when some still do after `within` seconds."""
         began = time.monotonic()
         while time.monotonic() - began < within:
-            if self.waiting() == 0 and not (jobs and self.value(_JOBS)):
+            if self.waiting() == 0:
                 return time.monotonic() - began
             time.sleep(0.1)
         return None

@@ -2,7 +2,7 @@
 \if :new = 1
 \set sender random(1000000, 9999999)
 \else
-\set sender random(1, :known)
+\set sender random(0, :known - 1)
 \endif
 \set message random(1, 1000000000000000)
 INSERT INTO webhook_events_log (id, provider, organization_id, channel_session_id, headers, raw_body)
@@ -13,10 +13,10 @@ SELECT message_id FROM fn_ingest_message(
     :id::uuid, 0, NULL, :org::uuid, :session::uuid,
     jsonb_build_object(
         'id', gen_random_uuid(), 'direction', 'inbound', 'external_id', 'wamid.' || :message::bigint,
-        'provider_conversation_id', 'thread-' || :sender::bigint, 'type', 'text', 'body', repeat('x', 400),
+        'provider_conversation_id', 'thread-' || lpad(:sender::text, 7, '0'), 'type', 'text', 'body', repeat('x', 400),
         'preview', repeat('x', 160), 'attachments', '[]'::jsonb, 'metadata', '{}'::jsonb,
-        'sent_at', clock_timestamp(), 'phone', '+55119' || (10000000 + :sender::bigint),
-        'phone_spellings', jsonb_build_array('+55119' || (10000000 + :sender::bigint), '+5511' || (10000000 + :sender::bigint)),
+        'sent_at', clock_timestamp(), 'phone', '+55119' || lpad(:sender::text, 8, '0'),
+        'phone_spellings', jsonb_build_array('+55119' || lpad(:sender::text, 8, '0'), '+5511' || lpad(:sender::text, 8, '0')),
         'identities', '[]'::jsonb, 'name', 'Cliente Exemplo'
     )
 ) \gset

@@ -1,11 +1,11 @@
 INSERT INTO contacts (organization_id, id, name, phone_number, created_at)
-SELECT %(org)s, pg_temp.made('001', n), 'Cliente ' || n, '+5521' || (900000000 + n), pg_temp.at(n * %(per_contact)s)
+SELECT %(org)s, pg_temp.made('001', n), 'Cliente ' || n, '+55119' || lpad(n::text, 8, '0'), pg_temp.at(n * %(per_contact)s)
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 
 INSERT INTO conversations (
     organization_id, id, contact_id, channel_session_id, provider_conversation_id, last_message_at,
     last_inbound_at, last_message_preview, created_at)
-SELECT %(org)s, pg_temp.made('002', n), pg_temp.made('001', n), %(session)s, 'old-' || n, pg_temp.at((n + 1) * %(per_contact)s - 1),
+SELECT %(org)s, pg_temp.made('002', n), pg_temp.made('001', n), %(session)s, 'thread-' || lpad(n::text, 7, '0'), pg_temp.at((n + 1) * %(per_contact)s - 1),
     pg_temp.at((n + 1) * %(per_contact)s - 1), 'Olá, vocês têm horário amanhã à tarde?', pg_temp.at(n * %(per_contact)s)
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 

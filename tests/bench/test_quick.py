@@ -23,13 +23,13 @@ def test_the_benchmark_measures_and_reports(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr[-2000:]
     found = json.loads((tmp_path / "smoke.json").read_text())
     answer = found["parts"]["answer"]
-    assert all(figures["rate"] > 0 for figures in [*answer["ours"].values(), answer["known"]])
+    assert all(figures["rate"] > 0 for figures in [*answer["ours"].values(), answer["strangers"]])
     assert {"bare", "naive", "pgbench_insert", "pgbench_insert_update"} <= answer["beside"].keys()
     assert all(figures.get("rate", 0) > 0 for figures in answer["beside"].values())
     assert found["seconds"]["answer"] > 0
     page = (tmp_path / "smoke.md").read_text()
     assert "| connections | per second |" in page
-    assert "known senders only |" in page
+    assert "each from somebody new |" in page
     assert "## How long each part took" in page
 
 
