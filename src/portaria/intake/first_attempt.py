@@ -23,7 +23,7 @@ _TOGETHER: Final = 32
 _COLLECTED_FOR: Final = 0.02
 """Seconds in which a batch collects: nobody misses effects so soon, and few rows cost as much as many."""
 _BATCHES: Final = 2
-_A_FEW: Final = 8
+_MANY: Final = 32
 _LOOK_AGAIN: Final = 0.02
 _REST: Final = 2.0
 """Times what a batch took, while answers wait: batches get a third of the time."""
@@ -73,7 +73,7 @@ class FirstAttempts:
 
     What waits is ingested together: while one batch is in the database, the next collects. Rows that cannot
     be, or whose batch failed, are tried alone, so that a locked thread holds up nobody else's messages.
-    While more than a few deliveries are `under_way`, one batch at a time, with a rest after each, and one row
+    While many deliveries are `under_way`, one batch at a time, with a rest after each, and one row
     alone: an answer has five seconds, effects can wait, and both want the same processors.
     """
 
@@ -138,7 +138,7 @@ class FirstAttempts:
     async def _run(self, number: int) -> None:
         """Runner 0 keeps to batches, so that rows which wait for a lock, alone, never take all of them."""
         while True:
-            busy = self._under_way() > _A_FEW and not self._stopping
+            busy = self._under_way() > _MANY and not self._stopping
             for_alone = number > 0 or (self._at_once == 1 and not self._rows)
             try:
                 if self._alone and for_alone and (number <= 1 or not busy):
