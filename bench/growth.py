@@ -78,7 +78,10 @@ def _web(site: Site, scale: Scale) -> dict[str, float]:
     """Answering, and the median of some looks at each page; the pages first, while nothing waits."""
     with site.web() as (port, _process):
         pages = {name: statistics.median(took) for name, took in timed_looks(site, port, scale.looks)}
-        plan = site.plan(port, connections=16, seconds=scale.growth_seconds, warm_up=scale.warm_up)
+        people = max(1, scale.archived[0] // 50)  # who are known at every size
+        plan = site.plan(
+            port, connections=16, seconds=scale.growth_seconds, warm_up=scale.warm_up, senders=people
+        )
         outcome = drive(plan)
     return {
         "answer, messages/s": outcome.rate, "answer, p99": outcome.p99,

@@ -57,7 +57,7 @@ async def test_bodies_that_were_not_kept_are_read_again(room: Backroom) -> None:
     for row in rows:
         loaded = await room.load(row)
         firsts.schedule(loaded)
-    assert [held.raw_body for held in firsts._alone] == [b""] * 4
+    assert [held.raw_body for held in firsts._rows] == [b""] * 4
     room.sql(f"UPDATE webhook_events_log SET attempts = 1 WHERE id = '{rows[3]}'")
     firsts.start()
     await firsts.stop(10.0)

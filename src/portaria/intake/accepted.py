@@ -1,5 +1,6 @@
 """An accepted row as ingestion sees it, and how a try of it ends."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -52,8 +53,13 @@ class TryOutcome(StrEnum):
 
 async def load_row(conn: Connection, row: UUID) -> AcceptedRow | None:
     """The row as it stands, if it is still accepted and pending."""
-    found = await (await conn.execute(_Q["load_row"], {"row": row})).fetchone()
-    return None if found is None else AcceptedRow(*found)
+    return next(iter(await load_rows(conn, [row])), None)
+
+
+async def load_rows(conn: Connection, rows: Sequence[UUID]) -> list[AcceptedRow]:
+    """Those of the rows that are still accepted and pending, in no order."""
+    found = await (await conn.execute(_Q["load_rows"], {"rows": list(rows)})).fetchall()
+    return [AcceptedRow(*row) for row in found]
 
 
 async def record_failure(

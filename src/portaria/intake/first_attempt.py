@@ -14,7 +14,7 @@ from typing import Final
 import structlog
 
 from portaria.db.pool import Database
-from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_row, record_failure
+from portaria.intake.accepted import AcceptedRow, TryOutcome, describe, load_rows, record_failure
 from portaria.intake.ingest import ingest, ingest_together
 from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
@@ -83,7 +83,7 @@ class FirstAttempts:
         *,
         at_once: int,
         waiting: int,
-        kept_bytes: int = 64 * 1024 * 1024,
+        kept_bytes: int = 8 * 1024 * 1024,
         under_way: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db, self._at_once, self._under_way = db, at_once, under_way
@@ -111,7 +111,7 @@ class FirstAttempts:
             return
         if self._bytes + len(row.raw_body) > self._kept_bytes:
             row = replace(row, raw_body=b"")  # read again from the archive when its turn comes
-        self._put(self._rows if row.raw_body else self._alone, row)
+        self._put(self._rows, row)
 
     async def stop(self, grace: float) -> None:
         """Lets running tries finish and drains the rest for `grace` seconds; the replay has what is left."""
@@ -168,22 +168,31 @@ class FirstAttempts:
         try:
             if len(self._rows) < _TOGETHER and not self._stopping:
                 await asyncio.sleep(_COLLECTED_FOR)
-            rows = self._take(self._rows, _TOGETHER)
+            rows = await self._with_bodies(self._take(self._rows, _TOGETHER))
             for row in await first_attempts(self._db, rows):
                 self._put(self._alone, row)
         finally:
             self._batches -= 1
             self._wake.set()
 
+    async def _with_bodies(self, rows: list[AcceptedRow]) -> list[AcceptedRow]:
+        """Without those that the replay has meanwhile; with none whose body cannot be read just now."""
+        without = [row.id for row in rows if not row.raw_body]
+        if not without:
+            return rows
+        try:
+            async with self._db.connection() as conn:
+                stored = {row.id: row for row in await load_rows(conn, without)}
+        except Exception as error:
+            log.warning("bodies_not_read", rows=len(without), error=describe(error))
+            LEFT_TO_REPLAY.inc(len(without))
+            return [row for row in rows if row.raw_body]
+        found = [row if row.raw_body else stored.get(row.id) for row in rows]
+        return [row for row in found if row and row.attempts == 0 and row.tried_at is None]
+
     async def _try_alone(self) -> None:
         [row] = self._take(self._alone, 1)
         try:
-            if not row.raw_body:
-                async with self._db.connection() as conn:
-                    stored = await load_row(conn, row.id)
-                if stored is None or stored.attempts > 0 or stored.tried_at is not None:
-                    return  # the replay has it
-                row = stored
             await first_attempt(self._db, row)
         finally:
             self._wake.set()

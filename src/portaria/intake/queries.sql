@@ -100,13 +100,13 @@ UPDATE webhook_events_log SET
 WHERE id = %(row)s AND status = 'received' AND attempts = %(attempts)s
     AND last_attempt_at IS NOT DISTINCT FROM %(tried_at)s;
 
--- name: load_row
+-- name: load_rows
 SELECT w.id, w.organization_id, w.channel_session_id, w.provider, w.raw_body, w.attempts, w.last_attempt_at,
     s.archived_at IS NOT NULL, w.received_at <= now() - interval '6 hours'
 FROM webhook_events_log AS w
 LEFT JOIN channel_sessions AS s
     ON s.organization_id = w.organization_id AND s.id = w.channel_session_id
-WHERE w.id = %(row)s AND w.status = 'received' AND w.valid_signature;
+WHERE w.id = ANY(%(rows)s) AND w.status = 'received' AND w.valid_signature;
 
 -- name: find_message
 SELECT id, contact_id, direction, fn_is_dispatched(organization_id, id)
