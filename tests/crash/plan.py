@@ -17,10 +17,10 @@ commit though nobody waits for it; or the database is killed."""
 
 PROCESSES: Final = ("web-1", "web-2", "worker-1", "worker-2")
 _STATEMENTS: Final = (
-    "INSERT INTO webhook_events_log", "SET\n    valid_signature = true", "fn_ingest_message",
+    "INSERT INTO webhook_events_log", "SET\n    valid_signature = true", "fn_ingest_",
     "fn_record_opt_out", "fn_message_effects", "fn_receive_incoming_event", "fn_begin_incoming_event",
-    "fn_fail_incoming_event", "fn_submit_lead_form", "fn_automation_rodizio_atribuir",
-    "fn_record_action_result", "procrastinate_fetch_job", "DELETE FROM procrastinate_jobs", "COMMIT",
+    "fn_fail_incoming_event", "fn_submit_lead_form", "fn_take_turn",
+    "fn_open_runs", "procrastinate_fetch_job", "DELETE FROM procrastinate_jobs", "COMMIT",
 )  # fmt: skip
 _Kind = Literal["freeze", "cut", "cut_commit", "half_open"]
 _KINDS: Final[tuple[_Kind, ...]] = ("freeze", "cut", "cut_commit", "half_open")

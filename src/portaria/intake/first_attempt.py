@@ -83,7 +83,7 @@ class FirstAttempts:
         *,
         at_once: int,
         waiting: int,
-        kept_bytes: int = 8 * 1024 * 1024,
+        kept_bytes: int = 4 * 1024 * 1024,
         under_way: Callable[[], int] = lambda: 0,
     ) -> None:
         self._db, self._at_once, self._under_way = db, at_once, under_way
