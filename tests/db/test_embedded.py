@@ -17,7 +17,7 @@ import pytest
 
 from portaria.db import lifeline, lodging
 from portaria.db.embedded import EmbeddedServer, EmbeddedServerError
-from tests.support.processes import forked, running, until
+from tests.support.processes import forked, running, told, until
 
 ROOT = os.geteuid() == 0
 NOBODY = pwd.getpwnam("nobody").pw_uid
@@ -242,7 +242,7 @@ def test_kill_9_of_the_parent_leaves_no_server(folder: Path, tmp_path: Path, uid
     report = folder / "report"
     for _ in range(2):  # the second finds the first one's remains
         with forked(serve(folder), report, uid=uid) as parent:
-            until(lambda: report.exists() or not running(parent), within=30)
+            until(lambda: told(report) or not running(parent), within=30)
             pid = int(report.read_text())
             family = [pid, *children(pid)]
             assert all(running(one) for one in family)
@@ -258,7 +258,7 @@ def test_where_the_kernel_does_not_help_a_watcher_does(
     monkeypatch.setattr(lifeline, "_libc", None)  # as on macOS
     report = folder / "report"
     with forked(serve(folder), report, uid=uid) as parent:
-        until(lambda: report.exists() or not running(parent), within=30)
+        until(lambda: told(report) or not running(parent), within=30)
         pid = int(report.read_text())
         os.kill(parent, signal.SIGKILL)
         until(lambda: not running(pid), within=10)
@@ -272,7 +272,7 @@ def test_a_folder_too_deep_for_a_socket(folder: Path, uid: int | None) -> None:
     deep.chmod(0o777)
     report = folder / "report"
     with forked(serve(deep), report, uid=uid) as parent:
-        until(lambda: report.exists() or not running(parent), within=30)
+        until(lambda: told(report) or not running(parent), within=30)
         assert report.read_text().isdecimal()
         os.kill(parent, signal.SIGKILL)
         until(lambda: not running(int(report.read_text())))
@@ -337,13 +337,13 @@ if ROOT:
 
         report = folder / "report"
         with forked(body, report, uid=NOBODY) as parent:
-            until(lambda: report.exists() or not running(parent))
+            until(lambda: told(report) or not running(parent))
         assert report.read_text() == "refused"
 
     def test_root_serves_as_the_owner_of_what_is_there(folder: Path) -> None:
         report = folder / "report"
         with forked(serve(folder), report, uid=NOBODY) as parent:
-            until(lambda: report.exists() or not running(parent), within=30)
+            until(lambda: told(report) or not running(parent), within=30)
             os.kill(parent, signal.SIGKILL)
         server = EmbeddedServer(folder)
         server.start()

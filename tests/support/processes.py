@@ -28,6 +28,11 @@ def running(pid: int) -> bool:
         return False
 
 
+def told(report: Path) -> bool:
+    """Whether something stands in a fork's report: it is there before it is written."""
+    return report.exists() and report.stat().st_size > 0
+
+
 @contextmanager
 def forked(body: Callable[[Path], None], report: Path, *, uid: int | None = None) -> Iterator[int]:
     """Runs `body(report)` in a fork, as user `uid` if given, and yields its pid; killed at the end.
