@@ -1,5 +1,6 @@
 """Looking at real processes from outside."""
 
+import codecs
 import os
 import signal
 import time
@@ -40,6 +41,7 @@ def forked(body: Callable[[Path], None], report: Path, *, uid: int | None = None
     A fork, not a new interpreter: that one may lie where `uid` cannot go. What goes wrong in `body` is
     written to `report` and makes the fork's exit code 1.
     """
+    codecs.lookup("ascii")  # loaded when first asked for, which another user may not be able to
     pid = os.fork()
     if pid == 0:
         _run(body, report, uid)
