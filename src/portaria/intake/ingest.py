@@ -3,6 +3,7 @@
 [processarEntradaAceita → processarEventoAceito] It does not check the signature again: the mark is
 the proof. Three transactions, each a single statement, so that a frozen process holds no lock:
 T1 contact, conversation, message, stamp; T2 the opt-out; T3 the effects and the row's closing.
+First attempts take many rows at once through T1 and T3, in one statement (decision 11).
 """
 
 import asyncio

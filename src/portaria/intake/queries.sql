@@ -264,42 +264,25 @@ WHERE (%(status)s::text IS NULL OR status = %(status)s)
 ORDER BY id DESC
 LIMIT %(limit)s;
 
--- One organization's, or nobody's: an ordered walk of their own index for each status that is wanted, so that
--- others' rows cost nothing.
+-- One organization's, or nobody's: an ordered walk of their own index for each finished status that is wanted,
+-- so that others' rows cost nothing; what is pending is little.
 -- name: list_arrivals
 SELECT id, organization_id, channel_session_id, provider, status, valid_signature, attempts, error_message,
     event_type, external_id, received_at, processed_at, last_attempt_at, octet_length(raw_body) AS body_bytes,
     body_emptied_at
 FROM (
-    (SELECT * FROM webhook_events_log
-    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
-        AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
-        AND (%(external_id)s::text IS NULL OR external_id = %(external_id)s)
-        AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
-        AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
-        AND (%(before)s::uuid IS NULL OR id < %(before)s)
-    ORDER BY id DESC LIMIT %(limit)s)
-    UNION ALL
-    (SELECT * FROM webhook_events_log
-    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
-        AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
-        AND (%(external_id)s::text IS NULL OR external_id = %(external_id)s)
-        AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
-        AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
-        AND (%(before)s::uuid IS NULL OR id < %(before)s)
-    ORDER BY id DESC LIMIT %(limit)s)
-    UNION ALL
-    (SELECT * FROM webhook_events_log
-    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
-        AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
-        AND (%(external_id)s::text IS NULL OR external_id = %(external_id)s)
-        AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
-        AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
-        AND (%(before)s::uuid IS NULL OR id < %(before)s)
-    ORDER BY id DESC LIMIT %(limit)s)
+    SELECT finished.* FROM unnest(%(statuses)s::text[]) AS wanted (status)
+    CROSS JOIN LATERAL (
+        SELECT * FROM webhook_events_log
+        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+            AND status = wanted.status AND status <> 'received'
+            AND (%(event_type)s::text IS NULL OR event_type = %(event_type)s)
+            AND (%(external_id)s::text IS NULL OR external_id = %(external_id)s)
+            AND (%(since)s::timestamptz IS NULL OR received_at >= %(since)s)
+            AND (%(until)s::timestamptz IS NULL OR received_at < %(until)s)
+            AND (%(before)s::uuid IS NULL OR id < %(before)s)
+        ORDER BY id DESC LIMIT %(limit)s
+    ) AS finished
     UNION ALL
     (SELECT * FROM webhook_events_log
     WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
