@@ -44,7 +44,7 @@ class Settings(BaseSettings):
     queue_bytes: int = Field(64 * 1024 * 1024, ge=1024)
 
     first_attempts: int = Field(4, ge=1, le=64)
-    """Connections of one web process for first attempts: for batches on two at most, for rows alone the rest."""
+    """Connections of one web process for first attempts: two at most for batches, the rest for rows alone."""
     first_attempts_waiting: int = Field(20_000, ge=0)
     """Accepted rows that may wait in the process for their first attempt; the rest is the replay's."""
     backlog_rows: int = Field(50_000, ge=1)
