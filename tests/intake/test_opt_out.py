@@ -7,10 +7,11 @@ from collections.abc import Callable
 from itertools import product
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from portaria.intake.opt_out import LOOKED_AT, asks_to_leave
+from portaria.intake.opt_out_grammar import MAY_ASK, RULES, Rule
 from portaria.intake.opt_out_words import KEYWORDS, LEXICON
 from tests.intake.opt_out_phrases import MUST_BLOCK, MUST_NOT_BLOCK, NOT_UNDERSTOOD
 
@@ -221,3 +222,13 @@ def test_vocabulary_is_folded_and_no_word_has_two_classes() -> None:
     words = [word for entry in LEXICON.values() for word in entry.split()]
     assert [word for word, times in Counter(words).items() if times > 1] == []
     assert [word for word in words if without_accents(word).lower() != word] == []
+
+
+@pytest.mark.parametrize("rule", RULES, ids=range(len(RULES)))
+def test_no_rule_is_passed_over_unread(rule: Rule) -> None:
+    @settings(max_examples=10, suppress_health_check=list(HealthCheck))
+    @given(st.from_regex(rule.pattern))
+    def holds_what_is_looked_for(classes: str) -> None:
+        assert MAY_ASK.search(classes)
+
+    holds_what_is_looked_for()

@@ -26,6 +26,7 @@ from typing import Final
 from portaria.intake.opt_out_grammar import (
     DENIED,
     LEFT,
+    MAY_ASK,
     OWN_ACT,
     REDIRECTED,
     RULES,
@@ -51,8 +52,9 @@ _CLASS_OF: Final = {
 _UNKNOWN: Final = SYMBOL["UNKNOWN"]
 _LONGEST_FROM: Final[dict[str, int]] = {}
 for _phrase in _CLASS_OF:
-    _first, _length = _phrase.split(" ")[0], _phrase.count(" ") + 1
-    _LONGEST_FROM[_first] = max(_length, _LONGEST_FROM.get(_first, 1))
+    if " " in _phrase:
+        _first, _length = _phrase.split(" ")[0], _phrase.count(" ") + 1
+        _LONGEST_FROM[_first] = max(_length, _LONGEST_FROM.get(_first, 1))
 _COURTESY: Final = _symbols("POLITE", "GREET", "PAUSE", "BREAK")
 # What may stand around a phrase that must be all the message says.
 _AFTER_ALL: Final = _COURTESY | _symbols("FILL", "NOW")
@@ -100,7 +102,7 @@ def asks_to_leave(text: str | None) -> bool:
         return True
     said = _PLEASE.sub("", "".join(symbol for _, symbol in phrases))
     classes = f"{SYMBOL['BREAK']}{said}{SYMBOL['BREAK']}"
-    if REDIRECTED.search(classes):
+    if not MAY_ASK.search(classes) or REDIRECTED.search(classes):
         return False
     return any(_stands(rule, found) for rule in RULES for found in rule.pattern.finditer(classes))
 
@@ -144,11 +146,12 @@ def _phrases(words: list[str]) -> list[tuple[str, str]]:
     phrases = []
     at = 0
     while at < len(words):
-        phrase, longest, length = words[at], _LONGEST_FROM.get(words[at], 1), 1
-        for more in range(min(longest, len(words) - at), 1, -1):
-            if (tried := " ".join(words[at : at + more])) in _CLASS_OF:
-                phrase, length = tried, more
-                break
+        phrase, length = words[at], 1
+        if phrase in _LONGEST_FROM:
+            for more in range(min(_LONGEST_FROM[phrase], len(words) - at), 1, -1):
+                if (tried := " ".join(words[at : at + more])) in _CLASS_OF:
+                    phrase, length = tried, more
+                    break
         phrases.append((phrase, _CLASS_OF.get(phrase, _UNKNOWN)))
         at += length
     return phrases

@@ -165,6 +165,13 @@ RULES: Final = (
     _rule("any", f"(CARRY | BE CARRIED) ME? ({_OURS} | DET* MY [NUM CONTACT ZAP])? {_END}"),
 )
 
+# What each of them holds. Most messages hold none of it, and need not be tried against sixty patterns.
+MAY_ASK: Final = compiled(
+    "[NEG STOP STOPINF LET LETINF LETNOW ENOUGH NOMORE DISMISS LEAVE REMOVE REMOVEINF REMOVENOW TAKE TAKEINF"
+    " TAKENOW REMOVED REMOVAL TAKING CANCEL CANCELINF CANCELNOW CANCELLATION CARRY CARRIED]"
+    " | PARA ([FILL NOW]? DE | WITH)"
+)
+
 # --- Before the phrase, in its own clause ---------------------------------------------------------------
 LEFT: Final[dict[Left, re.Pattern[str]]] = {
     "any": compiled("$"),
