@@ -93,6 +93,14 @@ async def test_a_body_that_raises_is_put_back_until_it_returns(
     assert [comebacks for comebacks, _ in body.runs] == [0, 1, 2]
 
 
+async def test_no_row_is_written_about_what_becomes_of_a_job(db: Database, owner: psycopg.Connection) -> None:
+    async with db.connection() as conn:
+        await enqueue(conn, "test.note", "notes", {}, delay=3600)
+        await conn.execute("UPDATE procrastinate_jobs SET status = 'doing'")
+        await conn.execute("UPDATE procrastinate_jobs SET abort_requested = true")
+    assert owner.execute("SELECT count(*) FROM procrastinate_events").fetchall() == [(0,)]
+
+
 async def test_a_task_of_a_newer_release_waits_for_a_worker_that_knows_it(
     db: Database, queue: Queue, owner: psycopg.Connection
 ) -> None:

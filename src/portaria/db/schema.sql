@@ -3969,6 +3969,8 @@ CREATE TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 AFTER INSERT ON p
 
 CREATE TRIGGER procrastinate_trigger_abort_requested_events_v1 AFTER UPDATE OF abort_requested ON public.procrastinate_jobs FOR EACH ROW WHEN ((new.abort_requested = true)) EXECUTE FUNCTION public.procrastinate_trigger_abort_requested_events_procedure_v1();
 
+ALTER TABLE public.procrastinate_jobs DISABLE TRIGGER procrastinate_trigger_abort_requested_events_v1;
+
 
 --
 -- Name: procrastinate_jobs procrastinate_trigger_delete_jobs_v1; Type: TRIGGER; Schema: public; Owner: -
@@ -3983,6 +3985,8 @@ CREATE TRIGGER procrastinate_trigger_delete_jobs_v1 BEFORE DELETE ON public.proc
 
 CREATE TRIGGER procrastinate_trigger_scheduled_events_v1 AFTER INSERT OR UPDATE ON public.procrastinate_jobs FOR EACH ROW WHEN (((new.scheduled_at IS NOT NULL) AND (new.status = 'todo'::public.procrastinate_job_status))) EXECUTE FUNCTION public.procrastinate_trigger_function_scheduled_events_v1();
 
+ALTER TABLE public.procrastinate_jobs DISABLE TRIGGER procrastinate_trigger_scheduled_events_v1;
+
 
 --
 -- Name: procrastinate_jobs procrastinate_trigger_status_events_insert_v1; Type: TRIGGER; Schema: public; Owner: -
@@ -3990,12 +3994,16 @@ CREATE TRIGGER procrastinate_trigger_scheduled_events_v1 AFTER INSERT OR UPDATE 
 
 CREATE TRIGGER procrastinate_trigger_status_events_insert_v1 AFTER INSERT ON public.procrastinate_jobs FOR EACH ROW WHEN ((new.status = 'todo'::public.procrastinate_job_status)) EXECUTE FUNCTION public.procrastinate_trigger_function_status_events_insert_v1();
 
+ALTER TABLE public.procrastinate_jobs DISABLE TRIGGER procrastinate_trigger_status_events_insert_v1;
+
 
 --
 -- Name: procrastinate_jobs procrastinate_trigger_status_events_update_v1; Type: TRIGGER; Schema: public; Owner: -
 --
 
 CREATE TRIGGER procrastinate_trigger_status_events_update_v1 AFTER UPDATE OF status ON public.procrastinate_jobs FOR EACH ROW EXECUTE FUNCTION public.procrastinate_trigger_function_status_events_update_v1();
+
+ALTER TABLE public.procrastinate_jobs DISABLE TRIGGER procrastinate_trigger_status_events_update_v1;
 
 
 --
@@ -4898,4 +4906,5 @@ INSERT INTO public.schema_migrations (version) VALUES
     ('20261201000007'),
     ('20261201000008'),
     ('20261201000009'),
-    ('20261201000010');
+    ('20261201000010'),
+    ('20261201000012');
