@@ -95,7 +95,7 @@ def _overload(server: EmbeddedServer, scale: Scale, name: str) -> Overload:
             warm_up=0.0, ids=True,
         )  # fmt: skip
         outcome = drive(plan)
-        site.drained(scale.drain_seconds)
+        site.drained(scale.ingest_seconds)
     promised = [bodies.external_id(plan.run, number) for number in outcome.ids]
     return Overload(
         offered=plan.rate,

@@ -10,7 +10,7 @@ class Scale:
 
     `install`: whether environments of peers are made where they are missing; else those peers are left out.
     `probes`, `tries`: how often at most a rate is looked for, and offered for `through_seconds`.
-    `drain_seconds`: how long what was accepted is waited for, at most.
+    `drain_seconds`: how long what was accepted is waited for, at most; `ingest_seconds`: after an overload.
     """
 
     name: str
@@ -31,6 +31,7 @@ class Scale:
     looks: int
     overload_seconds: float
     drain_seconds: float
+    ingest_seconds: float
     starts: int
     inbox: int
     turns: int
@@ -40,17 +41,17 @@ FULL = Scale(
     "full", warm_up=1, answer_seconds=8, connections=(1, 16, 64, 256), apart=True,
     beside_seconds=5, peers=True, install=True, probes=10, probe_seconds=6, tries=3, through_seconds=60,
     archived=(10_000, 1_000_000, 5_000_000), replayed=1_000, growth_seconds=5, looks=9, overload_seconds=30,
-    drain_seconds=15, starts=3, inbox=2_000, turns=1_500,
+    drain_seconds=15, ingest_seconds=90, starts=3, inbox=2_000, turns=1_500,
 )  # fmt: skip
 QUICK = Scale(
     "quick", warm_up=0.3, answer_seconds=1, connections=(1, 16, 64, 256), apart=False,
     beside_seconds=1, peers=True, install=False, probes=3, probe_seconds=1.5, tries=1, through_seconds=3,
     archived=(2_000, 20_000), replayed=100, growth_seconds=1, looks=1, overload_seconds=2,
-    drain_seconds=1, starts=1, inbox=200, turns=300,
+    drain_seconds=1, ingest_seconds=1, starts=1, inbox=200, turns=300,
 )  # fmt: skip
 SMOKE = Scale(
     "smoke", warm_up=0.2, answer_seconds=0.4, connections=(1, 8), apart=False,
     beside_seconds=1, peers=False, install=False, probes=2, probe_seconds=0.5, tries=1, through_seconds=0.5,
     archived=(100, 200), replayed=10, growth_seconds=0.3, looks=1, overload_seconds=0.5,
-    drain_seconds=3, starts=1, inbox=20, turns=20,
+    drain_seconds=3, ingest_seconds=3, starts=1, inbox=20, turns=20,
 )  # fmt: skip

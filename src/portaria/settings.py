@@ -45,8 +45,9 @@ class Settings(BaseSettings):
 
     first_attempts: int = Field(4, ge=1, le=64)
     """Connections of one web process for first attempts: two at most for batches, the rest for rows alone."""
-    first_attempts_waiting: int = Field(20_000, ge=0)
-    """Accepted rows that may wait in the process for their first attempt; the rest is the replay's."""
+    first_attempts_waiting: int = Field(50_000, ge=0)
+    """Accepted rows that may wait in the process for their first attempt; the rest is the replay's. As many
+    as `backlog_rows`: what one process accepted does not wait five minutes for the replay."""
     backlog_rows: int = Field(50_000, ge=1)
     """Accepted rows waiting for their first attempt, in the whole installation, before new ones get 503."""
     backlog_age: float = 3600.0

@@ -51,6 +51,22 @@ async def test_what_does_not_fit_is_left_to_the_replay(open_desk: OpenDesk) -> N
         assert left == [(True, 0)] * 3
 
 
+async def test_a_message_after_a_pause_is_ingested_at_once_and_what_follows_together(
+    room: Backroom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("portaria.intake.first_attempt._APART", 600.0)
+    firsts = FirstAttempts(room.db, at_once=2, waiting=100)
+    firsts.start()
+    for expected in (1, 33):  # the first alone, then as many as make a batch full
+        for number in range(room.count("messages"), expected):
+            firsts.schedule(await room.load(room.archived(room.message(conversation_id=f"t{number}"))))
+        await until(lambda expected=expected: room.count("messages") == expected)  # type: ignore[misc]
+    firsts.schedule(await room.load(room.archived(room.message())))
+    await firsts.stop(10.0)  # whatever collects is ingested before the end
+    batches = "SELECT count(*) FROM event_log WHERE event_type = 'message.received' GROUP BY created_at"
+    assert sorted(n for (n,) in room.rows(batches)) == [1, 1, 32]
+
+
 async def test_bodies_that_were_not_kept_are_read_again(room: Backroom) -> None:
     rows = [room.archived(room.message()) for _ in range(4)]
     firsts = FirstAttempts(room.db, at_once=1, waiting=100, kept_bytes=1)

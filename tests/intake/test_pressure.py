@@ -39,9 +39,9 @@ def test_a_burst_onto_an_idle_process_is_taken() -> None:
 def test_more_than_the_pace_can_finish_is_refused() -> None:
     clock = Clock()
     pressure = Pressure(within=4.0, clock=clock)
-    run(pressure, clock, per_second=100, seconds=2, under_way=150)
+    run(pressure, clock, per_second=100, seconds=2, under_way=80)
     assert pressure.admits()
-    while pressure.under_way < 240:
+    while pressure.under_way < 120:
         pressure.begin()
     assert not pressure.admits()
 

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
@@ -20,8 +21,9 @@ from portaria.telemetry import FIRST_ATTEMPTS_WAITING, LEFT_TO_REPLAY, TRIES
 
 _TOGETHER: Final = 32
 """Rows of a batch: most of what a batch saves is saved by then, and its locks are held a shorter time."""
-_COLLECTED_FOR: Final = 0.02
-"""Seconds in which a batch collects: nobody misses effects so soon, and few rows cost as much as many."""
+_APART: Final = 0.1
+"""Seconds from the beginning of a batch to the next, unless that is a full one: a message after a pause is
+ingested at once, many are collected, as few rows cost about as much as many."""
 _BATCHES: Final = 2
 _MANY: Final = 32
 _LOOK_AGAIN: Final = 0.02
@@ -92,7 +94,8 @@ class FirstAttempts:
         self._alone: deque[AcceptedRow] = deque()
         self._bytes = 0
         self._batches = 0
-        self._wake = asyncio.Event()
+        self._began = -_APART
+        self._wake, self._full = asyncio.Event(), asyncio.Event()
         self._stopping = False
         self._runners: list[asyncio.Task[None]] = []
 
@@ -117,6 +120,7 @@ class FirstAttempts:
         """Lets running tries finish and drains the rest for `grace` seconds; the replay has what is left."""
         self._stopping = True
         self._wake.set()
+        self._full.set()
         _done, late = await asyncio.wait(self._runners, timeout=grace) if self._runners else (set(), set())
         for runner in late:
             runner.cancel()
@@ -128,6 +132,8 @@ class FirstAttempts:
         self._bytes += len(row.raw_body)
         FIRST_ATTEMPTS_WAITING.set(self.waiting)
         self._wake.set()
+        if len(self._rows) >= _TOGETHER:
+            self._full.set()
 
     def _take(self, queue: deque[AcceptedRow], most: int) -> list[AcceptedRow]:
         taken = [queue.popleft() for _ in range(min(most, len(queue)))]
@@ -166,14 +172,23 @@ class FirstAttempts:
     async def _try_together(self) -> None:
         self._batches += 1
         try:
-            if len(self._rows) < _TOGETHER and not self._stopping:
-                await asyncio.sleep(_COLLECTED_FOR)
+            await self._collect()
             rows = await self._with_bodies(self._take(self._rows, _TOGETHER))
             for row in await first_attempts(self._db, rows):
                 self._put(self._alone, row)
         finally:
             self._batches -= 1
             self._wake.set()
+
+    async def _collect(self) -> None:
+        """Until a batch is full, or its time has come."""
+        pause = self._began + _APART - time.monotonic()
+        if pause > 0 and len(self._rows) < _TOGETHER and not self._stopping:
+            self._full.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._full.wait()
+        self._began = time.monotonic()
 
     async def _with_bodies(self, rows: list[AcceptedRow]) -> list[AcceptedRow]:
         """Without those that the replay has meanwhile; with none whose body cannot be read just now."""

@@ -27,7 +27,7 @@ _BUSY: Final = 32
 _TURNS: Final = 6
 """Turns of the event loop from a delivery's first byte to its answer, about."""
 _TICK: Final = 0.05
-_PLANNED: Final = 0.5
+_PLANNED: Final = 0.25
 """Of the time to answer: what waits to be accepted and read is not known yet."""
 _POST: Final = b"POST /api/v1/webhooks/"
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d{1,7})\r\n", re.IGNORECASE)
@@ -40,7 +40,7 @@ _TOO_MUCH: Final = whole_answer(refuse(TOO_MUCH))
 class Pressure:
     """Counts deliveries from their body's last byte to their answer; `within` in seconds.
 
-    The pace of the last second is no promise about the next ones: half of `within` is planned with.
+    The pace of the last second is no promise about the next ones: a quarter of `within` is planned with.
     """
 
     def __init__(self, *, within: float, clock: Callable[[], float] = time.monotonic) -> None:
