@@ -390,11 +390,14 @@ CREATE FUNCTION public.fn_contacts_like(p_text text) RETURNS SETOF uuid
 DECLARE
     v_org uuid := fn_current_organization();
     v_grams bigint[] := fn_grams(v_org, p_text);
+    v_like text := '%' || regexp_replace(p_text, '([\\%_])', '\\\1', 'g') || '%';
 BEGIN
     IF cardinality(v_grams) > 0 THEN
         RETURN QUERY SELECT c.id FROM contacts c
         WHERE c.organization_id = v_org
-            AND fn_grams(c.organization_id, c.name, c.username, c.email, c.phone_number) @> v_grams;
+            AND fn_grams(c.organization_id, c.name, c.username, c.email, c.phone_number) @> v_grams
+            AND (c.name ILIKE v_like OR c.username ILIKE v_like OR c.email ILIKE v_like
+                OR c.phone_number LIKE v_like);
     END IF;
 END
 $$;

@@ -93,11 +93,14 @@ def _reach(principal: Principal) -> dict[str, object]:
 
 
 def _sought(text: str) -> dict[str, str | None]:
-    """The text, and the digits of what may be a phone or a part of one; each also as a pattern."""
+    """The text, and the digits of what may be a phone or a part of one, if the text is more than they are;
+    each also as a pattern.
+    """
     text = text.replace("\x00", "")
     escaped = text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
     digits = "".join(c for c in text if c.isascii() and c.isdigit())
     phone = digits if len(digits) >= 4 and not any(c.isalpha() for c in text) else None
     return {
-        "text": text, "like": f"%{escaped}%", "digits": phone, "phone": f"%{phone}%" if phone else None,
+        "text": text, "like": f"%{escaped}%", "digits": None if phone == text else phone,
+        "phone": f"%{phone}%" if phone else None,
     }  # fmt: skip
