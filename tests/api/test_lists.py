@@ -99,6 +99,24 @@ async def test_every_list_is_walked_in_pages_without_gap_or_repetition(
     assert len(await walk(world, house.people["admin"], "/api/v1/leads?owner=none", 3)) == 7
 
 
+async def test_arrivals_are_found_by_the_id_that_the_provider_gave(
+    world: World, owner: psycopg.Connection
+) -> None:
+    """In pages too, one's own alone, and with the other conditions."""
+    house = world.house(1)
+    copies(owner, "webhook_events_log", 6, external_id="CASE WHEN n < 5 THEN 'wamid.7' ELSE 'wamid.8' END")
+    named = "/api/v1/webhook-events?external_id=wamid.7"
+    items = await walk(world, house.people["admin"], named, 2)
+    assert {(item["external_id"], item["organization_id"]) for item in items} == {("wamid.7", str(house.id))}
+    assert [item["id"] for item in items] == sorted((item["id"] for item in items), reverse=True)
+    [status] = {item["status"] for item in items}
+    others = {"received", "processed", "error", "dead"} - {status}
+    for other in others:
+        assert await walk(world, house.people["admin"], f"{named}&status={other}", 9) == []
+    assert await walk(world, house.people["admin"], f"{named}&status={status}", 9) == items
+    assert await walk(world, house.people["admin"], f"{named}&until=2020-01-01T00:00:00Z", 9) == []
+
+
 async def test_operators_also_see_what_belongs_to_no_organization(
     world: World, owner: psycopg.Connection
 ) -> None:

@@ -3946,6 +3946,13 @@ CREATE INDEX webhook_events_log_kept ON public.webhook_events_log USING btree (p
 
 
 --
+-- Name: webhook_events_log_named; Type: INDEX; Schema: public; Owner: -
+--
+
+CREATE INDEX webhook_events_log_named ON public.webhook_events_log USING hash (external_id) WHERE (external_id IS NOT NULL);
+
+
+--
 -- Name: webhook_events_log_pending; Type: INDEX; Schema: public; Owner: -
 --
 
@@ -4910,4 +4917,5 @@ INSERT INTO public.schema_migrations (version) VALUES
     ('20261201000008'),
     ('20261201000009'),
     ('20261201000010'),
+    ('20261201000011'),
     ('20261201000012');

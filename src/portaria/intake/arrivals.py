@@ -73,7 +73,14 @@ async def list_arrivals(
     wanted: dict[str, Any] = {
         **asdict(filter), "limit": limit, "statuses": [filter.status] if filter.status else list(_STATUSES),
     }  # fmt: skip
+    await conn.execute(_Q["walk_in_order"])
     async with conn.cursor(row_factory=class_row(ArchivedArrival)) as cursor:
+        if filter.external_id is not None:
+            whose = {
+                "organization_id": organization_id, "everybodys": organization_id is None,
+                "nobodys": operator,
+            }  # fmt: skip
+            return await (await cursor.execute(_Q["list_named_arrivals"], {**wanted, **whose})).fetchall()
         if organization_id is None:
             return await (await cursor.execute(_Q["list_all_arrivals"], wanted)).fetchall()
         theirs = {**wanted, "organization_id": organization_id, "nobodys": False}

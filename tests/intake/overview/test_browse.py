@@ -115,6 +115,23 @@ async def test_a_walk_ends_and_says_where_to_go_on(
     assert pages == 3
 
 
+async def test_a_provider_id_is_found_however_old(
+    pool: Database, archive: Archive, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(browse, "_WALK", 3)
+    same = [archive.row(external_id="wamid.1"), archive.row("dead", external_id="wamid.1")]
+    Archive(archive.owner).row(external_id="wamid.1")
+    for _ in range(7):
+        archive.row(external_id="wamid.2")
+    found = await _found(pool, archive, Browse(external_id="wamid.1"), limit=5)
+    assert [row.id for row in found.rows] == same[::-1]
+    assert found.before is None
+    first = await _found(pool, archive, Browse(external_id="wamid.1"), limit=1)
+    second = await _found(pool, archive, Browse(external_id="wamid.1"), limit=1, before=first.before)
+    assert [row.id for row in (*first.rows, *second.rows)] == same[::-1]
+    assert not second.before
+
+
 async def test_nobodys_rows_are_the_operators_and_anothers_are_nobodys(
     pool: Database, archive: Archive
 ) -> None:

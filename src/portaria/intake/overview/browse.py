@@ -77,8 +77,11 @@ class Found:
 async def browse_arrivals(
     conn: Connection, organization_id: UUID, wanted: Browse, *, limit: int, before: UUID | None = None
 ) -> Found:
-    """The arrivals, the newest first, as far as the connection's role may see them."""
-    filtered = any((wanted.event_type, wanted.external_id, wanted.channel_session_id, wanted.text))
+    """The arrivals, the newest first, as far as the connection's role may see them. Those of one id of the
+    provider's have an index: no walk.
+    """
+    query = "browse_named" if wanted.external_id else "browse"
+    filtered = any((wanted.event_type, wanted.channel_session_id, wanted.text))
     walk = (_WALK_IN_BODIES if wanted.text else _WALK) if filtered else limit + 1
     parameters: dict[str, Any] = {
         **_bounds(organization_id, wanted, before), "walk": walk, "limit": limit + 1,
@@ -86,11 +89,12 @@ async def browse_arrivals(
         "channel_session_id": wanted.channel_session_id,
         "text": wanted.text.encode(errors="replace") if wanted.text else None,
     }  # fmt: skip
+    await conn.execute(_Q["walk_in_order"])
     async with conn.cursor(row_factory=class_row(Listed)) as cursor:
-        rows = await (await cursor.execute(_Q["browse"], parameters)).fetchall()
+        rows = await (await cursor.execute(_Q[query], parameters)).fetchall()
     if len(rows) > limit:
         return Found(rows[:limit], rows[limit - 1].id)
-    if not filtered:
+    if wanted.external_id or not filtered:
         return Found(rows, None)
     ended = await (await conn.execute(_Q["walked_to"], parameters)).fetchone()
     return Found(rows, ended[0] if ended else None, stopped=ended is not None)

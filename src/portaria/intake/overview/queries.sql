@@ -37,31 +37,29 @@ SELECT
 FROM webhook_events_log
 WHERE processed_at IS NULL AND organization_id = %(organization_id)s;
 
--- Ordered walks, one for each status that is wanted: those that are not are left out by the planner, as
--- their condition is a constant. The walk ends after so many rows; what is filtered is what it passed.
+-- As in the intake's queries: the policy's second condition makes the planner expect few rows, and sort them all.
+-- name: walk_in_order
+SELECT set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true),
+    set_config('jit', 'off', true);
+
+-- Ordered walks, one for each finished status that is wanted; what is pending is little. A walk ends after so many
+-- rows; what is filtered is what it passed. Status and id are compared as one, and it is ordered by all of the
+-- index: with an equality a walk could as well follow the primary key, which looks cheaper where many rows have a
+-- status, and passes all there is for who has none.
 -- name: browse
 SELECT a.id, a.organization_id, a.channel_session_id, s.name AS channel_name, a.provider, a.status,
     a.valid_signature, a.attempts, a.error_message, a.event_type, a.external_id, a.received_at,
     a.processed_at, octet_length(a.raw_body) AS body_bytes
 FROM (
     SELECT w.* FROM (
-        (SELECT * FROM webhook_events_log
-        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-            AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
-            AND id < %(before)s AND id >= %(from)s
-        ORDER BY id DESC LIMIT %(walk)s)
-        UNION ALL
-        (SELECT * FROM webhook_events_log
-        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-            AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
-            AND id < %(before)s AND id >= %(from)s
-        ORDER BY id DESC LIMIT %(walk)s)
-        UNION ALL
-        (SELECT * FROM webhook_events_log
-        WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-            AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
-            AND id < %(before)s AND id >= %(from)s
-        ORDER BY id DESC LIMIT %(walk)s)
+        SELECT finished.* FROM unnest(%(statuses)s::text[]) AS wanted (status)
+        CROSS JOIN LATERAL (
+            SELECT * FROM webhook_events_log
+            WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
+                AND status <> 'received'
+                AND (status, id) < (wanted.status, %(before)s) AND (status, id) >= (wanted.status, %(from)s)
+            ORDER BY organization_id DESC, status DESC, id DESC LIMIT %(walk)s
+        ) AS finished
         UNION ALL
         (SELECT * FROM webhook_events_log
         WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
@@ -74,7 +72,6 @@ FROM (
 ) AS a
 LEFT JOIN channel_sessions s ON s.organization_id = a.organization_id AND s.id = a.channel_session_id
 WHERE (%(event_type)s::text IS NULL OR a.event_type = %(event_type)s)
-    AND (%(external_id)s::text IS NULL OR a.external_id = %(external_id)s)
     AND (%(channel_session_id)s::uuid IS NULL OR a.channel_session_id = %(channel_session_id)s)
     AND (%(text)s::bytea IS NULL OR position(%(text)s::bytea IN a.raw_body) > 0)
 ORDER BY a.id DESC
@@ -82,26 +79,35 @@ LIMIT %(limit)s;
 
 -- Where such a walk ended, if it was not at the end of what there is.
 -- name: walked_to
-SELECT w.id FROM (
-    (SELECT id FROM webhook_events_log
+SELECT finished.id FROM unnest(%(statuses)s::text[]) AS wanted (status)
+CROSS JOIN LATERAL (
+    SELECT id FROM webhook_events_log
     WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'processed' AND 'processed' = ANY(%(statuses)s::text[])
-        AND id < %(before)s AND id >= %(from)s
-    ORDER BY id DESC LIMIT %(walk)s)
-    UNION ALL
-    (SELECT id FROM webhook_events_log
-    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'error' AND 'error' = ANY(%(statuses)s::text[])
-        AND id < %(before)s AND id >= %(from)s
-    ORDER BY id DESC LIMIT %(walk)s)
-    UNION ALL
-    (SELECT id FROM webhook_events_log
-    WHERE (organization_id = %(organization_id)s OR (%(nobodys)s AND organization_id IS NULL))
-        AND status = 'dead' AND 'dead' = ANY(%(statuses)s::text[])
-        AND id < %(before)s AND id >= %(from)s
-    ORDER BY id DESC LIMIT %(walk)s)
-) AS w
-ORDER BY w.id DESC OFFSET %(walk)s - 1 LIMIT 1;
+        AND status <> 'received'
+        AND (status, id) < (wanted.status, %(before)s) AND (status, id) >= (wanted.status, %(from)s)
+    ORDER BY organization_id DESC, status DESC, id DESC LIMIT %(walk)s
+) AS finished
+ORDER BY finished.id DESC OFFSET %(walk)s - 1 LIMIT 1;
+
+-- By the provider's id: all that bear it, which are few, however old. Looked up by themselves first, lest an
+-- ordered walk through the others look cheaper.
+-- name: browse_named
+WITH named AS MATERIALIZED (
+    SELECT * FROM webhook_events_log WHERE external_id = %(external_id)s
+)
+SELECT a.id, a.organization_id, a.channel_session_id, s.name AS channel_name, a.provider, a.status,
+    a.valid_signature, a.attempts, a.error_message, a.event_type, a.external_id, a.received_at,
+    a.processed_at, octet_length(a.raw_body) AS body_bytes
+FROM named AS a
+LEFT JOIN channel_sessions s ON s.organization_id = a.organization_id AND s.id = a.channel_session_id
+WHERE (a.organization_id = %(organization_id)s OR (%(nobodys)s AND a.organization_id IS NULL))
+    AND a.status = ANY(%(statuses)s::text[]) AND (NOT %(pending)s OR a.valid_signature)
+    AND a.id < %(before)s AND a.id >= %(from)s
+    AND (%(event_type)s::text IS NULL OR a.event_type = %(event_type)s)
+    AND (%(channel_session_id)s::uuid IS NULL OR a.channel_session_id = %(channel_session_id)s)
+    AND (%(text)s::bytea IS NULL OR position(%(text)s::bytea IN a.raw_body) > 0)
+ORDER BY a.id DESC
+LIMIT %(limit)s;
 
 -- name: count_replayable
 SELECT count(*) FROM webhook_events_log
