@@ -13,6 +13,9 @@ SIZE = 1024
 NEW_EVERY = 10
 KNOWN = 400
 """People of the shortest history, numbered from 0."""
+_SCATTER = 61_803_399
+"""Makes of each person's number a phone with digits as phones have them: counted up they are full of zeros,
+and each has the parts of many others. The same in `sql/` and `pgbench/`."""
 _ID, _PHONE, _THREAD = "wamid.@@@@@@@@@@@@@@@@@@@@@@@@", "+5511900000000", "thread-0000000"
 _TEXT = "Olá, vocês têm horário amanhã à tarde? "
 _MORE = "Gostaria de saber o valor da consulta e se ainda tem vaga para sexta-feira de manha, obrigada. "
@@ -33,7 +36,8 @@ def requests(
     for number in range(count):
         sender = number % senders if senders else _in_life(number)
         body = template.replace(_ID.encode(), external_id(run, number).encode())
-        body = body.replace(b"11900000000", b"119%08d" % sender).replace(b"-0000000", b"-%07d" % sender)
+        body = body.replace(b"11900000000", b"119%08d" % (sender * _SCATTER % 10**8))
+        body = body.replace(b"-0000000", b"-%07d" % sender)
         signature = hmac.digest(key, body, "sha256").hex().encode() if len(head) > 1 else b""
         made.append(signature.join(head) + body)
     return made

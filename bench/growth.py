@@ -1,13 +1,16 @@
 """Growth: the same figures with 10 thousand, 1 million and 5 million archived rows in one database.
 
 Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`),
-once: each size is filled up to the next.
+once: each size is filled up to the next. A copy of the smallest is kept, and measured in turn with the
+largest: minutes apart, a busy machine made pages differ by half whose queries did the same.
 """
 
 import asyncio
 import statistics
 import time
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from uuid import UUID
 
@@ -58,42 +61,58 @@ def _grown(name: str, small: float, large: float) -> float:
 
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
-    """Fills, measures, fills on."""
+    """Fills, measures, fills on; the smallest and the largest in turn, at the end."""
     site, found, there = make_site(server, "growth"), Growth(), 0
-    rule = rotation_of(site)
+    rule, smallest = rotation_of(site), None
     for rows in scale.archived:
         began = time.monotonic()
         fill(site, rule, there, rows)
         there = rows
         tell(f"{rows:,} archived rows are there, after {time.monotonic() - began:.0f} s")
         found.bytes[rows] = database_bytes(site) / rows
-        found.figures[rows] = {
-            **_web(site, scale), **_replay(site, scale), **_turns(site, rule, scale),
-        }  # fmt: skip
-        tell(f"measured with {rows:,} archived rows")
+        if smallest is None:
+            smallest = site.copy("growth_smallest")
+        elif rows < scale.archived[-1]:
+            [found.figures[rows]] = _in_turn([site], scale)
+            tell(f"measured with {rows:,} archived rows")
+    assert smallest is not None
+    both = _in_turn([smallest, site], scale)
+    found.figures[scale.archived[0]], found.figures[scale.archived[-1]] = both
+    tell(f"measured with {scale.archived[0]:,} and {scale.archived[-1]:,} archived rows, in turn")
     return found
 
 
-def _web(site: Site, scale: Scale) -> dict[str, float]:
-    """Answering, and the median of some looks at each page; the pages first, while nothing waits."""
+def _in_turn(sites: Sequence[Site], scale: Scale) -> list[dict[str, float]]:
+    """The figures of each, medians of what was taken in turn; the pages first, while nothing waits."""
+    taken: list[dict[str, list[float]]] = [defaultdict(list) for _ in sites]
+    with ExitStack() as stack:
+        ports = [(site, stack.enter_context(site.web())[0]) for site in sites]
+        for name, times in timed_looks(ports, scale.looks):
+            for figures, took in zip(taken, times, strict=True):
+                figures[f"page {name}, ms"] = [seconds * 1000 for seconds in took]
+    for _ in range(scale.growth_rounds):
+        for part in (_answer, _replay, _turns):
+            for site, figures in zip(sites, taken, strict=True):
+                for name, figure in part(site, scale).items():
+                    figures[name].append(figure)
+    return [{name: statistics.median(each) for name, each in figures.items()} for figures in taken]
+
+
+def _answer(site: Site, scale: Scale) -> dict[str, float]:
     with site.web() as (port, _process):
-        pages = {name: statistics.median(took) for name, took in timed_looks(site, port, scale.looks)}
         people = max(1, scale.archived[0] // 50)  # who are known at every size
         plan = site.plan(
             port, connections=16, seconds=scale.growth_seconds, warm_up=scale.warm_up, senders=people
         )
         outcome = drive(plan)
-    return {
-        "answer, messages/s": outcome.rate, "answer, p99": outcome.p99,
-        **{f"page {name}, ms": seconds * 1000 for name, seconds in pages.items()},
-    }  # fmt: skip
+    return {"answer, messages/s": outcome.rate, "answer, p99": outcome.p99}
 
 
 def _replay(site: Site, scale: Scale) -> dict[str, float]:
     """A round over rows that all wait, each with a body that was never ingested, and over no others."""
     run = f"replay{time.monotonic_ns() % 10**8}"
     with psycopg.connect(site.owner_url) as conn:
-        conn.execute("DELETE FROM webhook_events_log WHERE status = 'received'")
+        conn.execute("DELETE FROM webhook_events_log WHERE processed_at IS NULL")
         conn.cursor().executemany(_PENDING, list(_pending(site, run, scale.replayed)))
     seconds = asyncio.run(_round(site))
     return {"replay round, rows/s": scale.replayed / seconds}
@@ -117,9 +136,9 @@ async def _round(site: Site) -> float:
         await db.close()
 
 
-def _turns(site: Site, rule: UUID, scale: Scale) -> dict[str, float]:
+def _turns(site: Site, scale: Scale) -> dict[str, float]:
     """Turns of one rule in a row, on one connection, each for a lead of its own."""
-    org, made = site.demo.organization_id, []
+    org, rule, made = site.demo.organization_id, rotation_of(site), list[tuple[UUID, UUID]]()
     with psycopg.connect(site.owner_url, autocommit=True) as conn:
         contact = conn.execute(
             "SELECT id FROM contacts WHERE organization_id = %s LIMIT 1", (org,)

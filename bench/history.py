@@ -37,8 +37,9 @@ def lived_in(server: EmbeddedServer, name: str) -> Site:
 
 
 def fill(site: Site, rule: UUID, first: int, last: int, *, per_message: int = 5) -> None:
-    """History from archived row `first` to row `last`, as `sql/fill.sql` says; analyzed and on disk. The
-    archive and all that follows from it are filled at the same time, by a connection each.
+    """History from archived row `first` to row `last`, as `sql/fill.sql` says; analyzed, on disk, and
+    vacuumed: else autovacuum begins with all of it while something is measured. The archive and all that
+    follows from it are filled at the same time, by a connection each.
     """
     given = {
         "first": first,
@@ -62,7 +63,8 @@ def fill(site: Site, rule: UUID, first: int, last: int, *, per_message: int = 5)
 
     with ThreadPoolExecutor() as threads:
         list(threads.map(run, ("fill_archive", "fill_effects")))
-    site.sql("CHECKPOINT")
+    for statement in ("VACUUM", "CHECKPOINT"):
+        site.sql(statement)
 
 
 def rotation_of(site: Site) -> UUID:

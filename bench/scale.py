@@ -28,6 +28,7 @@ class Scale:
     archived: tuple[int, ...]
     replayed: int
     growth_seconds: float
+    growth_rounds: int
     looks: int
     overload_seconds: float
     drain_seconds: float
@@ -40,18 +41,18 @@ class Scale:
 FULL = Scale(
     "full", warm_up=1, answer_seconds=8, connections=(1, 16, 64, 256), apart=True,
     beside_seconds=5, peers=True, install=True, probes=10, probe_seconds=6, tries=3, through_seconds=60,
-    archived=(10_000, 1_000_000, 5_000_000), replayed=1_000, growth_seconds=5, looks=9, overload_seconds=30,
-    drain_seconds=15, ingest_seconds=90, starts=3, inbox=2_000, turns=1_500,
+    archived=(10_000, 1_000_000, 5_000_000), replayed=1_000, growth_seconds=5, growth_rounds=3, looks=31,
+    overload_seconds=30, drain_seconds=15, ingest_seconds=90, starts=3, inbox=2_000, turns=1_500,
 )  # fmt: skip
 QUICK = Scale(
     "quick", warm_up=0.3, answer_seconds=1, connections=(1, 16, 64, 256), apart=False,
     beside_seconds=1, peers=True, install=False, probes=3, probe_seconds=1.5, tries=1, through_seconds=3,
-    archived=(2_000, 20_000), replayed=100, growth_seconds=1, looks=1, overload_seconds=2,
+    archived=(2_000, 20_000), replayed=100, growth_seconds=1, growth_rounds=1, looks=1, overload_seconds=2,
     drain_seconds=1, ingest_seconds=1, starts=1, inbox=200, turns=300,
 )  # fmt: skip
 SMOKE = Scale(
     "smoke", warm_up=0.2, answer_seconds=0.4, connections=(1, 8), apart=False,
     beside_seconds=1, peers=False, install=False, probes=2, probe_seconds=0.5, tries=1, through_seconds=0.5,
-    archived=(100, 200), replayed=10, growth_seconds=0.3, looks=1, overload_seconds=0.5,
+    archived=(100, 200), replayed=10, growth_seconds=0.3, growth_rounds=1, looks=1, overload_seconds=0.5,
     drain_seconds=3, ingest_seconds=3, starts=1, inbox=20, turns=20,
 )  # fmt: skip

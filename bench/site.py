@@ -113,10 +113,12 @@ class Site:
         return None if row is None else row[0]
 
     def waiting(self) -> int:
-        """Accepted rows that wait for their effects."""
+        """Accepted rows that wait for their effects: by their own index, for it is asked while something is
+        timed.
+        """
         return int(
             self.value(
-                "SELECT count(*) FROM webhook_events_log WHERE status = 'received' AND valid_signature"
+                "SELECT count(*) FROM webhook_events_log WHERE processed_at IS NULL AND valid_signature"
             )
         )
 

@@ -110,10 +110,7 @@ def _through(found: Any) -> list[Target]:
 
 def _growth(found: Any) -> list[Target]:
     name, factor = found.worst()
-    why = (
-        "arrivals by id and short searches pass the newest 20,000 rows, as many as there are; pages of"
-        " some milliseconds vary by themselves"
-    )
+    why = "pages of some milliseconds vary by themselves"
     return [Target(f"growth from smallest to largest, worst figure ({name})", factor, 1.2, False, why=why)]
 
 

@@ -15,8 +15,8 @@ SELECT message_id FROM fn_ingest_message(
         'id', gen_random_uuid(), 'direction', 'inbound', 'external_id', 'wamid.' || :message::bigint,
         'provider_conversation_id', 'thread-' || lpad(:sender::text, 7, '0'), 'type', 'text', 'body', repeat('x', 400),
         'preview', repeat('x', 160), 'attachments', '[]'::jsonb, 'metadata', '{}'::jsonb,
-        'sent_at', clock_timestamp(), 'phone', '+55119' || lpad(:sender::text, 8, '0'),
-        'phone_spellings', jsonb_build_array('+55119' || lpad(:sender::text, 8, '0'), '+5511' || lpad(:sender::text, 8, '0')),
+        'sent_at', clock_timestamp(), 'phone', '+55119' || lpad((:sender::bigint * 61803399 % 100000000)::text, 8, '0'),
+        'phone_spellings', jsonb_build_array('+55119' || lpad((:sender::bigint * 61803399 % 100000000)::text, 8, '0'), '+5511' || lpad((:sender::bigint * 61803399 % 100000000)::text, 8, '0')),
         'identities', '[]'::jsonb, 'name', 'Cliente Exemplo'
     )
 ) \gset

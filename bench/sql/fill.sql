@@ -11,3 +11,8 @@ $$;
 CREATE OR REPLACE FUNCTION pg_temp.at(n bigint) RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT now() - interval '90 days' + n * interval '1 second'
 $$;
+
+-- One name that nobody else has, at every size.
+CREATE OR REPLACE FUNCTION pg_temp.called(n bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+    SELECT CASE n WHEN 1 THEN 'Quitéria Bonfim' ELSE 'Cliente ' || n END
+$$;

@@ -1,5 +1,5 @@
 INSERT INTO contacts (organization_id, id, name, phone_number, created_at)
-SELECT %(org)s, pg_temp.made('001', n), 'Cliente ' || n, '+55119' || lpad(n::text, 8, '0'), pg_temp.at(n * %(per_contact)s)
+SELECT %(org)s, pg_temp.made('001', n), pg_temp.called(n), '+55119' || lpad((n * 61803399 %% 100000000)::text, 8, '0'), pg_temp.at(n * %(per_contact)s)
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 
 INSERT INTO conversations (
@@ -10,8 +10,8 @@ SELECT %(org)s, pg_temp.made('002', n), pg_temp.made('001', n), %(session)s, 'th
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 
 INSERT INTO crm_leads (organization_id, id, contact_id, conversation_id, title, source, owner_user_id, created_at)
-SELECT %(org)s, pg_temp.made('003', n), pg_temp.made('001', n), pg_temp.made('002', n), 'Cliente ' || n, 'whatsapp',
-    CASE WHEN n %% 100 > 0 THEN %(member)s::uuid END, pg_temp.at(n * %(per_contact)s)
+SELECT %(org)s, pg_temp.made('003', n), pg_temp.made('001', n), pg_temp.made('002', n), pg_temp.called(n), 'whatsapp',
+    CASE WHEN n %% 4 > 0 THEN %(member)s::uuid END, pg_temp.at(n * %(per_contact)s)
 FROM generate_series(%(first)s::bigint / %(per_contact)s, %(last)s::bigint / %(per_contact)s - 1) AS n;
 
 INSERT INTO automation_rodizio_atribuicoes (
