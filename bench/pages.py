@@ -57,8 +57,11 @@ _PAGES: Final = {
     "profile": "/profile",
 }
 _IDS: Final = {
-    "conversation": "SELECT id FROM conversations WHERE organization_id = %s ORDER BY id LIMIT 1",
-    "lead": "SELECT id FROM crm_leads WHERE organization_id = %s ORDER BY id LIMIT 1",
+    # The last of the history: nobody writes in it while something is measured, and it has ten messages.
+    "conversation": "SELECT id FROM conversations WHERE organization_id = %s"
+    " ORDER BY provider_conversation_id DESC LIMIT 1",
+    "lead": "SELECT id FROM crm_leads WHERE organization_id = %s AND conversation_id IS NOT NULL"
+    " ORDER BY created_at DESC LIMIT 1",
     "rule": "SELECT id FROM automation_rules WHERE organization_id = %s LIMIT 1",
     "arrival": "SELECT id FROM webhook_events_log WHERE organization_id = %s ORDER BY id LIMIT 1",
     "channel": "SELECT id FROM channel_sessions WHERE organization_id = %s LIMIT 1",
