@@ -1,8 +1,9 @@
 """Growth: the same figures with 10 thousand, 1 million and 5 million archived rows in one database.
 
 Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`),
-once: each size is filled up to the next. A copy of the smallest is kept, and measured in turn with the
-largest: minutes apart, a busy machine made pages differ by half whose queries did the same.
+once: each size is filled up to the next; what is measured on the way is a copy, so that the largest has seen
+nothing else. The smallest is measured in turn with it: minutes apart, a busy machine made pages differ by half
+whose queries did the same.
 """
 
 import asyncio
@@ -73,7 +74,7 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Growth:
         if smallest is None:
             smallest = site.copy("growth_smallest")
         elif rows < scale.archived[-1]:
-            [found.figures[rows]] = _in_turn([site], scale)
+            [found.figures[rows]] = _in_turn([site.copy(f"growth_{rows}")], scale)
             tell(f"measured with {rows:,} archived rows")
     assert smallest is not None
     both = _in_turn([smallest, site], scale)
