@@ -2,8 +2,8 @@
 
 Answering, a replay round, what people look at, and the rotation. History is made by SQL (`sql/fill.sql`),
 once: each size is filled up to the next; what is measured on the way is a copy, so that the largest has seen
-nothing else. The smallest is measured in turn with it: minutes apart, a busy machine made pages differ by half
-whose queries did the same.
+nothing else. The smallest is measured in turn with it: minutes apart, a busy machine made pages differ by
+half whose queries did the same.
 """
 
 import asyncio
