@@ -181,7 +181,7 @@ def test_what_has_the_parts_of_a_number_and_not_the_number_is_not_looked_up(hous
     with psycopg.connect(house.database.owner_url) as owner:
         owner.execute("SELECT set_config('portaria.organization_id', %s, true)", (str(house.organization),))
         found = owner.execute(
-            "SELECT c.phone_number FROM fn_contacts_like('900000077') AS known (id) JOIN contacts c USING (id)"
+            "SELECT phone_number FROM fn_contacts_like('900000077') AS known (id) JOIN contacts USING (id)"
         ).fetchall()
     assert found == [("+5521900000077",)]
 
