@@ -2,12 +2,14 @@
 
 Within 15 and 2 minutes on two virtual cores, the first installation of peers apart.
 
-Ends with 0 whatever was measured: the targets are in the report, with what was measured beside each.
+Ends with 0 whatever was measured: the targets are in the report, with what was measured beside each. With 1
+when a part could not be measured.
 """
 
 import argparse
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,7 +53,7 @@ def _parts() -> dict[str, Part]:
 _PARTS = _parts()
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="part", help=f"of {', '.join(_PARTS)}; all by default")
     parser.add_argument("--scale", choices=["full", "quick", "smoke"])
@@ -61,7 +63,8 @@ def main() -> None:
         parser.error(f"no such part: {', '.join(sorted(unknown))}")
     chosen = given.scale or ("quick" if os.environ.get("QUICK", "0") not in ("", "0") else "full")
     scale = {"full": FULL, "quick": QUICK, "smoke": SMOKE}[chosen]
-    run(scale, given.parts or list(_PARTS), given.results)
+    names = given.parts or list(_PARTS)
+    return 0 if run(scale, names, given.results).keys() == set(names) else 1
 
 
 def run(scale: Scale, names: list[str], folder: Path) -> dict[str, Any]:
@@ -102,4 +105,4 @@ def run(scale: Scale, names: list[str], folder: Path) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -29,7 +29,7 @@ class Footprint:
 
 
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
-    """Starts are the median of some. While they are measured, a worker idles that will rescue a job."""
+    """Starts are the median of some. Meanwhile a worker idles that will rescue a job."""
     site = lived_in(server, "footprint")
     with rescue.killed(server) as rescued:
         starts = [_web(site)[0] for _ in range(scale.starts - 1)]
@@ -37,10 +37,10 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Footprint:
         began = time.monotonic()
         with embedded_server():
             postgres = time.monotonic() - began
+        start, at_rest, loaded = _web(site, seconds=scale.answer_seconds)
+        tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
         back = rescued()
     tell(f"a killed worker's job is begun again after {back:.1f} s")
-    start, at_rest, loaded = _web(site, seconds=scale.answer_seconds)
-    tell(f"memory: web {at_rest:.0f} MiB at rest, {loaded:.0f} MiB at 256 connections")
     middle = statistics.median([*starts, start])
     return Footprint(at_rest, loaded, worker_at_rest, middle, worker_start, postgres, back)
 

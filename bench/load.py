@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter, deque
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -137,8 +138,10 @@ class _Run:
         self.ends = self.first_counted + self.plan.seconds
 
     def _closed_loop(self) -> int:
-        for _ in range(self.plan.connections):
-            self._replace()
+        # At once: a server that lets few wait to be accepted leaves each of the others waiting for a second.
+        with ThreadPoolExecutor(self.plan.connections) as threads:
+            for _ in range(self.plan.connections):
+                threads.submit(self._replace)
         self._start_clock()
         self._send_on(self.began)
         while time.monotonic() < self.ends and len(self.idle) < len(self.open):

@@ -46,7 +46,7 @@ FULL = Scale(
 )  # fmt: skip
 QUICK = Scale(
     "quick", warm_up=0.3, answer_seconds=1, connections=(1, 16, 64, 256), apart=False,
-    beside_seconds=1, peers=True, install=False, probes=3, probe_seconds=1.5, tries=1, through_seconds=3,
+    beside_seconds=1, peers=True, install=False, probes=2, probe_seconds=1.5, tries=1, through_seconds=3,
     archived=(2_000, 20_000), replayed=100, growth_seconds=1, growth_rounds=1, looks=1, overload_seconds=2,
     drain_seconds=1, ingest_seconds=1, starts=1, inbox=200, turns=300,
 )  # fmt: skip
