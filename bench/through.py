@@ -19,7 +19,7 @@ from bench.site import Site, cpu_seconds, database_bytes, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
 _STEP = 1.2
-_GUESS = 0.4
+_GUESS = 0.5
 _PERCENTILES = """
 SELECT array_agg(round(p::numeric, 1)) FROM unnest((
     SELECT percentile_cont(ARRAY[0.5, 0.99, 1.0]) WITHIN GROUP (
