@@ -20,6 +20,8 @@ from portaria.db.embedded import EmbeddedServer
 
 _STEP = 1.2
 _GUESS = 0.5
+_FOR_A_MINUTE = 0.88
+"""Of what holds for a probe's seconds: over a minute, bursts of answers leave less for effects."""
 _PERCENTILES = """
 SELECT array_agg(round(p::numeric, 1)) FROM unnest((
     SELECT percentile_cont(ARRAY[0.5, 0.99, 1.0]) WITHIN GROUP (
@@ -50,13 +52,13 @@ class Through:
 def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Through:
     """Probes, then the sustained run; again at a lower rate if its backlog was not flat."""
     beside = _pgbench(server, scale, tell)
-    rate = _probe(server, scale, tell, _GUESS * max(beside.values()))
+    rate = _FOR_A_MINUTE * _probe(server, scale, tell, _GUESS * max(beside.values()))
     for tries_left in reversed(range(scale.tries)):
         result = Through(**_sustain(server, scale, rate), pgbench=beside)
         tell(f"through: {result.sustained:.0f}/s, {result.backlog} waiting at the end")
         if result.flat or not tries_left:
             break
-        rate *= 0.88
+        rate *= _FOR_A_MINUTE
     return result
 
 
