@@ -41,7 +41,7 @@ class Scale:
 FULL = Scale(
     "full", warm_up=1, answer_seconds=6, connections=(1, 16, 64, 256), apart=True,
     beside_seconds=4, peers=True, install=True, probes=8, probe_seconds=10, tries=4, through_seconds=60,
-    archived=(10_000, 1_000_000, 5_000_000), replayed=600, growth_seconds=3, growth_rounds=3, looks=7,
+    archived=(10_000, 1_000_000, 5_000_000), replayed=600, growth_seconds=3, growth_rounds=2, looks=11,
     overload_seconds=30, drain_seconds=15, ingest_seconds=90, starts=3, inbox=2_000, turns=1_500,
 )  # fmt: skip
 QUICK = Scale(

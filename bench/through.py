@@ -19,7 +19,7 @@ from bench.site import Site, cpu_seconds, database_bytes, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
 _STEP = 1.2
-_GUESS = 0.5
+_GUESS = 0.6
 _FOR_A_MINUTE = 0.88
 """Of what holds for a probe's seconds: over a minute, bursts of answers leave less for effects."""
 _PERCENTILES = """
