@@ -13,8 +13,8 @@ _CORES = (
 )
 _PYTHON = "an answer is 0.27 ms of one Python process at best"
 _WHOLE = (
-    "pgbench neither answers nor reads messages, and runs no worker: 1 to 1.5 ms in the web process and 0.3 in"
-    " the worker beside 1.7 to 2.4 in PostgreSQL"
+    "pgbench neither answers nor reads messages, and runs no worker: 1 to 1.5 ms in the web process and 0.3"
+    " in the worker beside 1.7 to 2.4 in PostgreSQL"
 )
 _PACE = (
     "what is held was promised at the pace of that moment, which falls: refusals and the load generator use"
