@@ -19,7 +19,7 @@ from bench.site import Site, cpu_seconds, database_bytes, resident_mib
 from portaria.db.embedded import EmbeddedServer
 
 _STEP = 1.2
-_GUESS = 0.6
+_GUESS = 0.72
 _FOR_A_MINUTE = 0.88
 """Of what holds for a probe's seconds: over a minute, bursts of answers leave less for effects."""
 _PERCENTILES = """
@@ -58,7 +58,8 @@ def measure(server: EmbeddedServer, scale: Scale, tell: Teller) -> Through:
         tell(f"through: {result.sustained:.0f}/s, {result.backlog} waiting at the end")
         if result.flat or not tries_left:
             break
-        rate *= _FOR_A_MINUTE
+        done = rate - result.backlog / (scale.warm_up + scale.through_seconds)
+        rate = _FOR_A_MINUTE * min(rate, done)
     return result
 
 
